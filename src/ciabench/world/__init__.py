@@ -1,0 +1,1 @@
+"""The truth: models that draw data, families of them, and exact scores."""

@@ -1,0 +1,173 @@
+"""CIA models: conditionally independent attributes given one hidden variable (Grove & Roth 1997, §2)."""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ciabench import bernoulli
+from ciabench.bernoulli import Floats
+from ciabench.errors import ModelError, ParameterError
+
+Bits = NDArray[np.uint8]
+Seed = int | np.random.Generator | None
+
+ENUMERATION_LIMIT = 14
+"""Up to this n expectations are sums over all 2**n patterns; beyond, averages over a sample.
+
+Measured by `experiments/world_speed.py`: 2**14 patterns cost as much as the 20,000 draws they replace.
+"""
+
+DIFFICULTY_DRAWS = 100_000
+
+
+@lru_cache(maxsize=4)
+def enumerated(n: int) -> Bits:
+    """All 2**n patterns, kept read-only because they are shared."""
+    patterns = bernoulli.all_patterns(n)
+    patterns.flags.writeable = False
+    return patterns
+
+
+@dataclass(frozen=True, eq=False)
+class CIAModel:
+    """A distribution over a binary target and n binary attributes that share a hidden cause.
+
+    The hidden Z takes k values; given Z = z the target and the attributes are independent, and attribute i is 1
+    with probability `probs[i, z]`.
+
+    Parameters
+    ----------
+    weights : array-like (k,)
+        P(Z = z).
+    probs : array-like (n + 1, k)
+        P(X_i = 1 | Z = z). Row 0 is the target, rows 1 to n are what a learner sees.
+
+    Examples
+    --------
+    >>> model = CIAModel(weights=[0.5, 0.5], probs=[[0.9, 0.1], [0.8, 0.2], [0.7, 0.4]])
+    >>> X, y = model.sample(4, rng=0)
+    >>> X.shape, y.shape
+    ((4, 2), (4,))
+    >>> model.predict([[1, 1], [0, 1]])
+    array([1, 0], dtype=uint8)
+    >>> round(model.difficulty(), 3)
+    0.8
+    """
+
+    weights: Floats
+    probs: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "probs"):
+            object.__setattr__(self, name, _frozen_floats(name, getattr(self, name)))
+        k = self.weights.size
+        if self.weights.ndim != 1 or k < 1:
+            raise ModelError(f"weights must have shape (k,); got shape {self.weights.shape}.")
+        if self.probs.ndim != 2 or self.probs.shape[0] < 2 or self.probs.shape[1] != k:
+            raise ModelError(
+                f"probs must have shape (n + 1, k) with n >= 1 and k = {k} as in weights; got {self.probs.shape}."
+            )
+        if self.weights.min() < 0 or abs(self.weights.sum() - 1) > 1e-9:
+            raise ModelError(f"weights must be >= 0 and sum to 1; they sum to {self.weights.sum():.12g}.")
+        if self.probs.min() < 0 or self.probs.max() > 1:
+            raise ModelError(f"probs must lie in [0, 1]; they range from {self.probs.min():g} to {self.probs.max():g}.")
+
+    def __repr__(self) -> str:
+        return f"CIAModel(n={self.n}, k={self.k})"
+
+    @property
+    def n(self) -> int:
+        """Number of attributes that a learner sees."""
+        return len(self.probs) - 1
+
+    @property
+    def k(self) -> int:
+        """Number of values of the hidden variable."""
+        return int(self.weights.size)
+
+    @property
+    def enumerable(self) -> bool:
+        """Whether expectations are exact sums over all 2**n patterns."""
+        return self.n <= ENUMERATION_LIMIT
+
+    @cached_property
+    def constant(self) -> int:
+        """The more likely value of the target, 1 when both are equally likely."""
+        return int(self.weights @ self.probs[0] >= 0.5)
+
+    @cached_property
+    def constant_success(self) -> float:
+        """Success rate of the best constant rule, max(P(x_0 = 1), P(x_0 = 0))."""
+        chance = float(self.weights @ self.probs[0])
+        return max(chance, 1 - chance)
+
+    def sample(self, size: int, rng: Seed = None) -> tuple[Bits, Bits]:
+        """Draw `size` independent examples: attributes X (size, n) and targets y (size,)."""
+        if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
+            raise ParameterError(f"size must be an integer of at least 0; got {size!r}.")
+        rows = bernoulli.draw(self.weights, self.probs, int(size), np.random.default_rng(rng))
+        return np.ascontiguousarray(rows[:, 1:]), rows[:, 0].copy()
+
+    def sample_attributes(self, size: int, rng: np.random.Generator) -> Bits:
+        """Draw the attributes alone, shape (size, n)."""
+        return bernoulli.draw(self.weights, self.probs[1:], size, rng)
+
+    def posterior(self, X: ArrayLike) -> Floats:
+        """P(Z = z | x_1 … x_n) for every row, shape (s, k)."""
+        return bernoulli.posterior(self._rows(X), self.weights, self.probs[1:])
+
+    def target_probability(self, X: ArrayLike) -> Floats:
+        """P(x_0 = 1 | x_1 … x_n) for every row, shape (s,)."""
+        chances: Floats = self.posterior(X) @ self.probs[0]
+        return chances
+
+    def predict(self, X: ArrayLike) -> Bits:
+        """Bayes rule for the target: 1 where P(x_0 = 1 | x) > 1/2."""
+        return (self.target_probability(X) > 0.5).astype(np.uint8)
+
+    def pattern_masses(self) -> Floats:
+        """P(x) of each of the 2**n patterns in `enumerated(n)`."""
+        return np.exp(bernoulli.log_likelihood(enumerated(self.n), self.weights, self.probs[1:]))
+
+    def difficulty(self, rng: Seed = 0) -> float:
+        """B = E[max_z P(z | x)], how well Z can be told from the attributes by one who knows the model.
+
+        Exact up to n = 14; beyond, the mean over 100,000 draws (standard error below 0.0008).
+        """
+        if self.enumerable:
+            return float(self.pattern_masses() @ self.posterior(enumerated(self.n)).max(axis=1))
+        X = self.sample_attributes(DIFFICULTY_DRAWS, np.random.default_rng(rng))
+        return float(self.posterior(X).max(axis=1).mean())
+
+    def linear_rule(self) -> tuple[Floats, float]:
+        """Coefficients (n,) and intercept with Bayes rule = [x · coefficients + intercept > 0]; k = 2 only (§5).
+
+        Examples
+        --------
+        >>> coefficients, intercept = CIAModel([0.5, 0.5], [[0.1, 0.9], [0.2, 0.8]]).linear_rule()
+        >>> coefficients.round(3), round(intercept, 3)
+        (array([2.773]), -1.386)
+        """
+        if self.k != 2:
+            raise ModelError(f"the Bayes rule is linear for k = 2 hidden values only; this model has {self.k}.")
+        return bernoulli.linear_rule(self.weights, self.probs)
+
+    def _rows(self, X: ArrayLike) -> NDArray[np.generic]:
+        rows = np.asarray(X)
+        if rows.ndim != 2 or rows.shape[1] != self.n:
+            raise ParameterError(f"X must have shape (s, {self.n}); got {rows.shape}.")
+        return rows
+
+
+def _frozen_floats(name: str, values: ArrayLike) -> Floats:
+    """Read-only float copy of `values`, all finite."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} must be an array of numbers; {error}.") from None
+    if not np.isfinite(array).all():
+        raise ModelError(f"{name} must be finite; found NaN or infinity.")
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ciabench import CIAFamily, Scorer
+from ciabench.errors import RuleError
+from ciabench.world import model as model_module
+
+
+def random_linear_rule(n, rng):
+    direction = rng.normal(size=n)
+    return lambda X: (X @ direction > direction.sum() / 2).astype(int)
+
+
+def parity(X):
+    return X.sum(axis=1) % 2
+
+
+@pytest.fixture(params=[(10, 3), (75, 5)], ids=["exact", "sampled"])
+def model(request):
+    n, k = request.param
+    return CIAFamily(n, k, 0.9).draw(rng=3)
+
+
+def test_true_model_has_t_one_and_the_constant_rule_t_zero(model):
+    scorer = Scorer(model, rng=0)
+    assert scorer.t(model.predict) == 1.0
+    assert scorer.success(model.predict) == scorer.best
+    assert scorer.t(lambda X: np.full(len(X), model.constant)) == 0.0
+    assert scorer.success(lambda X: np.full(len(X), model.constant)) == scorer.constant
+
+
+def test_opposite_of_the_constant_rule_succeeds_when_it_fails(model):
+    scorer = Scorer(model, rng=0)
+    opposite = scorer.score(lambda X: np.full(len(X), 1 - model.constant))
+    error = opposite.t_error * scorer.headroom
+    assert opposite.success == pytest.approx(1 - scorer.constant, abs=1e-9 + 5 * error)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_no_rule_beats_the_bayes_rule(seed):
+    rng = np.random.default_rng(seed)
+    model = CIAFamily(10, 3, 0.9).draw(rng=1)
+    assert Scorer(model).t(random_linear_rule(10, rng)) < 1
+    assert Scorer(model).t(lambda X: rng.integers(0, 2, len(X))) < 1
+
+
+@pytest.fixture(scope="module")
+def hundred_pairs():
+    """Exact and sampled scores of a linear and a non-linear rule on 50 models with n = 12."""
+    family, rng, pairs = CIAFamily(12, 3, 0.9, concentration=1.3), np.random.default_rng(0), []
+    for _ in range(50):
+        model, linear = family.draw(rng), random_linear_rule(12, rng)
+        exact = Scorer(model)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(model_module, "ENUMERATION_LIMIT", 0)
+            sampled = Scorer(model, rng)
+        pairs += [(exact.score(rule), sampled.score(rule)) for rule in (linear, parity)]
+    return pairs
+
+
+def test_exact_and_sampled_scores_agree_within_four_errors(hundred_pairs):
+    assert len(hundred_pairs) == 100
+    for exact, sampled in hundred_pairs:
+        assert exact.t_error == 0.0 < sampled.t_error
+        assert abs(exact.t - sampled.t) <= 4 * sampled.t_error
+
+
+def test_stated_error_is_the_true_spread(hundred_pairs):
+    deviations = [(exact.t - sampled.t) / sampled.t_error for exact, sampled in hundred_pairs]
+    assert 0.8 < np.std(deviations) < 1.25
+
+
+def test_sample_grows_until_the_error_target_is_met():
+    model = CIAFamily(75, 2, 0.9).draw(rng=8)
+    rule = random_linear_rule(75, np.random.default_rng(1))
+    coarse, fine = (Scorer(model, rng=0, t_target=target).score(rule) for target in (0.1, 0.003))
+    assert fine.t_error <= 0.003 < coarse.t_error <= 0.1
+    assert abs(coarse.t - fine.t) < 4 * coarse.t_error
+
+
+def test_a_score_does_not_depend_on_the_rules_scored_before():
+    model = CIAFamily(75, 2, 0.9).draw(rng=8)
+    rule = random_linear_rule(75, np.random.default_rng(1))
+    busy = Scorer(model, rng=0)
+    busy.score(parity)
+    assert busy.score(rule) == Scorer(model, rng=0).score(rule)
+
+
+def test_scores_are_unbiased_against_simulation_of_the_target(model):
+    X, y = model.sample(200_000, rng=9)
+    rule = random_linear_rule(model.n, np.random.default_rng(2))
+    scorer = Scorer(model, rng=10)
+    for tested in (rule, model.predict, parity):
+        simulated = np.mean(tested(X) == y)
+        error = np.hypot(0.5 / np.sqrt(200_000), scorer.t_error(tested) * scorer.headroom + 0.002 * (not scorer.exact))
+        assert abs(simulated - scorer.success(tested)) < 4 * error
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (lambda X: np.zeros(3), r"must return 1024 values for 1024 rows; got shape \(3,\)"),
+        (lambda X: np.zeros((len(X), 1)), "must return 1024 values"),
+        (lambda X: np.full(len(X), 2), "0 or 1 for every row; got values such as 2"),
+        (lambda X: np.full(len(X), -1), "such as -1"),
+        (lambda X: np.full(len(X), np.nan), "such as nan"),
+        (lambda X: np.full(len(X), "yes"), "such as 'yes'"),
+        (lambda X: None, r"got shape \(\)"),
+    ],
+)
+def test_a_rule_that_does_not_return_classes_is_refused(rule, message):
+    with pytest.raises(RuleError, match=message):
+        Scorer(CIAFamily(10, 2, 0.9).draw(rng=0)).score(rule)
+
+
+def test_the_shared_sample_is_protected_from_rules():
+    model = CIAFamily(10, 2, 0.9).draw(rng=0)
+
+    def vandal(X):
+        X[:] = 0
+        return X[:, 0]
+
+    with pytest.raises(ValueError, match="read-only"):
+        Scorer(model).score(vandal)
+
+
+def test_a_model_without_headroom_has_no_t():
+    family = CIAFamily(10, 2, 0.9, min_headroom=0)
+    rng = np.random.default_rng(0)
+    model = next(m for m in iter(lambda: family.draw(rng), None) if m.probs[0].max() < 0.5)
+    score = Scorer(model).score(lambda X: np.ones(len(X)))
+    assert np.isnan(score.t)
+    assert score.success == pytest.approx(1 - model.constant_success)
