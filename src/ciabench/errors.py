@@ -1,4 +1,7 @@
-"""The few exceptions that users can meet; each carries one clear sentence."""
+"""The few exceptions that users can meet, each with one clear sentence, and the checks that raise them."""
+
+import math
+from numbers import Integral, Real
 
 
 class CIABenchError(ValueError):
@@ -41,3 +44,27 @@ class StoreError(CIABenchError):
 
 class RunError(CIABenchError):
     """A run that can not start or go on, such as a cluster that does not answer."""
+
+
+class DataError(CIABenchError):
+    """Data that a learner can not take: not 0/1, not two classes, weights that are none."""
+
+
+def check_integer(what: str, value: object, least: int) -> None:
+    """Raise unless `value` is an integer of at least `least`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ParameterError(f"{what} must be an integer of at least {least}; got {value!r}.")
+
+
+def check_between(what: str, value: object, low: float, high: float, *, closed: bool = False) -> None:
+    """Raise unless `value` is a number in (low, high), or in [low, high] when closed."""
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    if not (low <= number <= high if closed else low < number < high):
+        interval = f"[{low:g}, {high:g}]" if closed else f"({low:g}, {high:g})"
+        raise ParameterError(f"{what} must be a number in {interval}; got {value!r}.")
+
+
+def check_choice(what: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ParameterError(f"{what} must be one of {', '.join(map(repr, choices))}; got {value!r}.")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ciabench.bernoulli import Floats
-from ciabench.errors import FamilyError, ParameterError
+from ciabench.errors import FamilyError, check_between, check_integer
 from ciabench.world import calibration
 from ciabench.world.model import CIAModel, Seed, enumerated
 
@@ -78,15 +78,15 @@ class CIAFamily:
     concentration: float | None = None
 
     def __post_init__(self) -> None:
-        _check_integer("n, the number of attributes,", self.n, 1)
-        _check_integer("k, the number of hidden values,", self.k, 2)
-        _check_between("b, the difficulty,", self.b, 1 / self.k, 1)
-        _check_between("tolerance", self.tolerance, 0, 1)
+        check_integer("n, the number of attributes,", self.n, 1)
+        check_integer("k, the number of hidden values,", self.k, 2)
+        check_between("b, the difficulty,", self.b, 1 / self.k, 1)
+        check_between("tolerance", self.tolerance, 0, 1)
         if self.min_headroom != 0:
-            _check_between("min_headroom", self.min_headroom, 0, 0.5)
+            check_between("min_headroom", self.min_headroom, 0, 0.5)
         if self.concentration is None:
             object.__setattr__(self, "concentration", calibration.concentration(self.n, self.k, self.b))
-        _check_between("concentration", self.concentration, 0, np.inf)
+        check_between("concentration", self.concentration, 0, np.inf)
 
     def draw(self, rng: Seed = None) -> CIAModel:
         """Draw one accepted model."""
@@ -189,13 +189,3 @@ def _confidence_and_gain(model: CIAModel, X: ArrayLike) -> tuple[Floats, Floats]
 def _mean_and_doubt(values: Floats) -> tuple[float, float]:
     """Mean, and 2.5 standard errors; 1/size stands in for what a sample has not shown yet."""
     return float(values.mean()), float(SIGMAS * values.std() / np.sqrt(values.size) + 1 / values.size)
-
-
-def _check_integer(what: str, value: object, least: int) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{what} must be an integer of at least {least}; got {value!r}.")
-
-
-def _check_between(what: str, value: object, low: float, high: float) -> None:
-    if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not low < value < high:
-        raise ParameterError(f"{what} must be a number in ({low:g}, {high:g}); got {value!r}.")

@@ -1,0 +1,23 @@
+"""The learners, one file each. A new file here with a classifier class in it is found by itself."""
+
+from importlib import import_module
+from inspect import getmembers, isclass
+from pkgutil import iter_modules
+
+
+def builtin_learners() -> dict[str, type]:
+    """Find every learner of this package: name → class.
+
+    Examples
+    --------
+    >>> sorted(builtin_learners())
+    ['COV', 'EM', 'NaiveBayes', 'Perceptron', 'Winnow']
+    """
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    return {
+        name: learner
+        for module in modules
+        for name, learner in getmembers(module, isclass)
+        if learner.__module__ == module.__name__ and not name.startswith("_") and hasattr(learner, "fit")
+        if module.__name__ != f"{__name__}.base"
+    }
