@@ -1,0 +1,150 @@
+"""The command line: parses, calls, prints. Heavy imports wait until a command needs them."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from ciabench import __version__
+from ciabench.errors import CIABenchError
+
+if TYPE_CHECKING:
+    from ciabench.lab.experiment import Experiment
+
+SHOWN_FAILURES = 10
+
+
+class Commands(click.Group):
+    """Commands that answer a user's mistake with one line and exit code 2."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command, and turn errors that users can meet into usage errors."""
+        try:
+            return super().invoke(context)
+        except (CIABenchError, OSError) as error:
+            raise _Mistake(" ".join(str(error).split())) from error
+
+
+class _Mistake(click.ClickException):
+    exit_code = 2
+
+
+def example(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add an example to the help of a command."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        command.__doc__ = f"{command.__doc__}\n\n\b\nExample:\n  {text}\n"
+        return command
+
+    return add
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ciabench")
+def main() -> None:
+    """When to fit a model with a hidden variable, and when to learn the classifier directly."""
+
+
+@main.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--from", "source", type=click.Path(path_type=Path), help="Repeat the experiment of a store or export.")
+@click.option("--out", default="results", show_default=True, type=click.Path(path_type=Path), help="Result folder.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
+@click.option("--trials", type=click.IntRange(min=1), help="Trials a family, in place of what the file says.")
+@click.option("--retry-failed", is_flag=True, help="Run again what failed before.")
+@click.option("--backend", default="processes", show_default=True, type=click.Choice(["processes", "dask"]))
+@click.option("--scheduler", help="Address of a Dask cluster; without it --backend dask starts a local one.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@example("ciabench run experiments/paper.toml --out results --jobs 2")
+def run(file: Path | None, source: Path | None, trials: int | None, quiet: bool, **options: Any) -> None:
+    """Run an experiment, or continue it: only what is missing is computed."""
+    from ciabench.lab.session import run_experiment
+
+    experiment = _experiment(file, source, trials)
+    folder = options.pop("out")
+    try:
+        counts = run_experiment(experiment, folder, progress="silent" if quiet else "full", **options)
+    except KeyboardInterrupt:
+        command = " ".join(["ciabench", *sys.argv[1:]])
+        click.echo(f"\nstopped; what is finished is kept. Resume with: {command}", err=True)
+        sys.exit(130)
+    if not quiet:
+        click.echo(f"{folder / experiment.name}.db: {counts.done} scores done, {counts.failed} failed.")
+    sys.exit(1 if counts.failed else 0)
+
+
+@main.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@example("ciabench status results/paper.db")
+def status(store: Path) -> None:
+    """Tell how far an experiment is, and what failed."""
+    from ciabench.lab.store import Store
+
+    with Store(store) as opened:
+        counts, failures = opened.counts(), list(opened.failures())
+    click.echo(f"cells   {counts.cells} of {counts.cells_wanted}")
+    click.echo(f"scores  {counts.done} of {counts.scores_wanted} done, {counts.failed} failed")
+    for failure in failures[:SHOWN_FAILURES]:
+        where = f"CIA({failure.n}, {failure.k}, {failure.b:g}) trial {failure.trial}"
+        which = f" size {failure.size} {failure.learner}" if failure.learner else ""
+        click.echo(f"failed  {where}{which}: {failure.error.strip().splitlines()[-1]}")
+    if len(failures) > SHOWN_FAILURES:
+        click.echo(f"failed  … and {len(failures) - SHOWN_FAILURES} more")
+    sys.exit(1 if failures else 0)
+
+
+@main.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--to", "form", required=True, type=click.Choice(["csv", "json", "parquet"]), help="Format.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write; the terminal without it.")
+@click.option("--no-timings", is_flag=True, help="Leave out fit_seconds, so that equal results are equal bytes.")
+@example("ciabench export results/paper.db --to csv --out paper.csv")
+def export(store: Path, form: Literal["csv", "json", "parquet"], out: Path | None, no_timings: bool) -> None:
+    """Write the rows of a store as a table, with what is needed to make it again beside it."""
+    from ciabench.lab import export as tables
+    from ciabench.lab.store import Store
+
+    with Store(store) as opened:
+        if out is not None:
+            tables.export(opened, form, out, not no_timings)
+        elif form == "parquet":
+            raise click.UsageError("--to parquet needs --out FILE.")
+        else:
+            tables.write(opened, form, sys.stdout, not no_timings)
+
+
+@main.command()
+@example("ciabench info")
+def info() -> None:
+    """Print versions, BLAS, processor and threads."""
+    from ciabench.lab.provenance import environment
+
+    click.echo(json.dumps(environment(), indent=2))
+
+
+@main.command()
+@example("ciabench schema > experiment.schema.json")
+def schema() -> None:
+    """Print the JSON schema of experiment files."""
+    from ciabench.lab import experiment
+
+    click.echo(json.dumps(experiment.schema(), indent=2))
+
+
+def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "Experiment":
+    """Read the experiment from its file, or from results."""
+    from ciabench.lab import experiment as files
+    from ciabench.lab.export import spec_of
+
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    if file is not None and source is None:
+        experiment = files.load(file)
+    elif source is not None and file is None:
+        experiment = files.validate(spec_of(source), str(source))
+    else:
+        raise click.UsageError("give an experiment file, or --from a store.")
+    return experiment if trials is None else experiment.model_copy(update={"trials": trials})

@@ -1,0 +1,1 @@
+"""The lab: declare an experiment, run its trials anywhere, keep every row."""

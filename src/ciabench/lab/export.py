@@ -1,0 +1,83 @@
+"""Results as tables for other programs, each with what is needed to make it again."""
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from ciabench.errors import StoreError
+from ciabench.lab.results import COLUMNS
+from ciabench.lab.spec import Spec
+from ciabench.lab.store import Store
+
+Format = Literal["csv", "json", "parquet"]
+
+
+def export(store: Store, form: Format, path: Path, timings: bool = True) -> None:
+    """Write a table, whole or not at all; what made it goes into `<path>.json`, or into the table if that is JSON."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        if form == "parquet":
+            _write_parquet(store, unfinished, timings)
+        else:
+            with unfinished.open("w", encoding="utf-8", newline="") as stream:
+                write(store, form, stream, timings)
+        if form != "json":
+            path.with_name(f"{path.name}.json").write_text(_told(store), encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise StoreError(f"{path}: can not be written; {error.strerror or error}.") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def write(store: Store, form: Format, stream: IO[str], timings: bool = True) -> None:
+    """Write CSV or JSON to a stream; floats keep their last bit."""
+    rows = _rows(store, timings)
+    if form == "csv":
+        csv.writer(stream, lineterminator="\n").writerow(_columns(timings))
+        csv.writer(stream, lineterminator="\n").writerows(rows)
+        return
+    stream.write(f'{{"provenance": {_told(store)},\n"rows": [')
+    for position, row in enumerate(rows):
+        stream.write(",\n" if position else "\n")
+        stream.write(json.dumps(dict(zip(_columns(timings), row, strict=True))))
+    stream.write("\n]}\n")
+
+
+def _write_parquet(store: Store, path: Path, timings: bool) -> None:
+    import pandas as pd
+
+    try:
+        pd.DataFrame(_rows(store, timings), columns=_columns(timings)).to_parquet(path)
+    except ImportError:
+        raise StoreError("--to parquet needs pyarrow: pip install pyarrow.") from None
+
+
+def _columns(timings: bool) -> list[str]:
+    return COLUMNS if timings else COLUMNS[:-1]
+
+
+def _rows(store: Store, timings: bool) -> Iterator[tuple[Any, ...]]:
+    return (row if timings else row[:-1] for row in store.rows())
+
+
+def _told(store: Store) -> str:
+    return json.dumps(store.provenance(), indent=2)
+
+
+def spec_of(path: Path) -> Spec:
+    """Read the experiment that a store, or what lies beside an export, was made by."""
+    if path.suffix != ".json":
+        with Store(path) as store:
+            return store.spec()
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        spec: Spec = told.get("provenance", told)["experiment"]
+    except OSError as error:
+        raise StoreError(f"{path}: can not be read; {error.strerror}.") from error
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise StoreError(f"{path}: does not tell what experiment it comes from.") from error
+    return spec

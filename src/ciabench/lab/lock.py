@@ -1,0 +1,50 @@
+"""One run at a time on one store; a lock that dies with its process, however that ends."""
+
+import fcntl
+import json
+import os
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ciabench.errors import StoreError
+
+
+class Lock:
+    """Held from its making until `release`, or until the process is gone.
+
+    Parameters
+    ----------
+    store : Path
+        The file to lock; the lock itself is a file beside it.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._file = Path(f"{store}.lock").open("a+", encoding="utf-8")  # noqa: SIM115 - open is what holds the lock
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.seek(0)
+            holder = self._file.read()
+            self._file.close()
+            raise StoreError(f"{store}: another run holds it ({_told(holder)}); wait for it, or stop it.") from None
+        self._file.truncate(0)
+        json.dump({"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}, self._file)
+        self._file.flush()
+
+    def release(self) -> None:
+        """Let others have the store."""
+        self._file.truncate(0)
+        self._file.close()
+
+
+def _told(holder: str) -> str:
+    """Who holds a lock, from what it wrote."""
+    try:
+        return "process {pid} on {host}, since {since}".format_map(json.loads(holder))
+    except (ValueError, KeyError):
+        return "it has just started"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

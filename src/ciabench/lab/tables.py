@@ -1,0 +1,55 @@
+"""Tables of a store, and the statements that fill and read them."""
+
+APPLICATION_ID = 0x43494142
+SCHEMA_VERSION = 1
+
+SCHEMA = (
+    """CREATE TABLE experiment (
+        id INTEGER PRIMARY KEY CHECK (id = 1), spec TEXT NOT NULL, hash TEXT NOT NULL,
+        result_version INTEGER NOT NULL, environments TEXT NOT NULL)""",
+    """CREATE TABLE family (
+        id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE,
+        n INTEGER NOT NULL, k INTEGER NOT NULL, b REAL NOT NULL)""",
+    """CREATE TABLE learner (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, identity TEXT NOT NULL)""",
+    """CREATE TABLE cell (
+        id INTEGER PRIMARY KEY, family INTEGER NOT NULL REFERENCES family (id), trial INTEGER NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('done', 'failed')), error TEXT,
+        best REAL, constant REAL, difficulty REAL, draws INTEGER, seconds REAL NOT NULL,
+        seed INTEGER NOT NULL, UNIQUE (family, trial))""",
+    """CREATE TABLE score (
+        cell INTEGER NOT NULL REFERENCES cell (id), learner INTEGER NOT NULL REFERENCES learner (id),
+        size INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN ('done', 'failed')), error TEXT,
+        success REAL, t REAL, t_error REAL, fit_seconds REAL, n_iter INTEGER,
+        PRIMARY KEY (cell, learner, size)) WITHOUT ROWID""",
+    "CREATE INDEX failed_score ON score (cell) WHERE state = 'failed'",
+    "CREATE INDEX failed_cell ON cell (id) WHERE state = 'failed'",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
+
+PUT_CELL = """
+    INSERT INTO cell (family, trial, state, error, best, constant, difficulty, draws, seconds, seed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (family, trial) DO UPDATE SET
+        state = excluded.state, error = excluded.error, best = excluded.best, constant = excluded.constant,
+        difficulty = excluded.difficulty, draws = excluded.draws, seconds = excluded.seconds
+    WHERE state = 'failed'"""
+
+PUT_SCORE = "INSERT OR REPLACE INTO score VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+ROWS = """
+    SELECT n, k, b, trial, size, name, success, best, constant, t, t_error, fit_seconds
+    FROM score JOIN cell ON cell.id = score.cell JOIN family ON family.id = cell.family
+    JOIN learner ON learner.id = score.learner
+    WHERE score.state = 'done' ORDER BY n, k, b, trial, size, name"""
+
+FAILURES = """
+    SELECT n, k, b, trial, NULL, NULL, cell.error FROM cell JOIN family ON family.id = cell.family
+    WHERE cell.state = 'failed'
+    UNION ALL
+    SELECT n, k, b, trial, size, name, score.error
+    FROM score JOIN cell ON cell.id = score.cell JOIN family ON family.id = cell.family
+    JOIN learner ON learner.id = score.learner
+    WHERE score.state = 'failed' AND cell.state = 'done'
+    ORDER BY 1, 2, 3, 4, 5, 6"""

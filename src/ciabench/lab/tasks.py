@@ -1,0 +1,97 @@
+"""What a trial needs of a world: data to learn from and a judge; CIA families are the first such world."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciabench.lab.seeds import generator
+from ciabench.world.family import CIAFamily
+from ciabench.world.model import CIAModel
+from ciabench.world.scoring import Score, Scorer
+
+Bits = NDArray[np.uint8]
+
+BLOCK = 500
+"""Rows of the training sample that share one seed, so that a longer sample begins with the shorter one."""
+
+DIFFICULTY_DRAWS = 4_000
+
+
+class Judge(Protocol):
+    """Knows the truth and scores rules against it."""
+
+    best: float
+    constant: float
+
+    def score(self, predict: Callable[[Bits], Any]) -> Score:
+        """Score a rule, a callable from rows to labels."""
+
+
+class Task(NamedTuple):
+    """One trial's truth: training rows (any size is a prefix of any larger one), a judge, and how it was drawn."""
+
+    training: Callable[[int], tuple[Bits, Bits]]
+    judge: Judge
+    difficulty: float
+    draws: int
+
+
+class TaskFamily(Protocol):
+    """Draws the tasks of an experiment."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes the family itself, as JSON; n, k and b label its rows."""
+
+    def task(self, *seed: Any) -> Task:
+        """Draw the task that belongs to `seed`."""
+
+
+@dataclass(frozen=True)
+class CIATasks:
+    """Tasks whose truth is a CIA model.
+
+    Examples
+    --------
+    >>> task = CIATasks(CIAFamily(n=10, k=2, b=0.9)).task("seed", 0)
+    >>> X, y = task.training(30)
+    >>> X.shape, y.shape, task.judge.best > task.judge.constant
+    ((30, 10), (30,), True)
+    """
+
+    family: CIAFamily
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes the family itself; its concentration follows from that."""
+        family = self.family
+        return {
+            "n": int(family.n),
+            "k": int(family.k),
+            "b": float(family.b),
+            "tolerance": float(family.tolerance),
+            "min_headroom": float(family.min_headroom),
+        }
+
+    def task(self, *seed: Any) -> Task:
+        """Draw a model, and from it the data and the scorer."""
+        model, rejections = self.family.draw_counted(generator(*seed, "model"))
+
+        def training(size: int) -> tuple[Bits, Bits]:
+            starts = range(0, size, BLOCK)
+            blocks = [model.sample(BLOCK, generator(*seed, "training", start)) for start in starts]
+            X, y = (np.concatenate(parts)[:size] for parts in zip(*blocks, strict=True))
+            return X, y
+
+        judge = Scorer(model, generator(*seed, "test"))
+        return Task(training, judge, _difficulty(model, generator(*seed, "difficulty")), 1 + sum(rejections))
+
+
+def _difficulty(model: CIAModel, rng: np.random.Generator) -> float:
+    """Difficulty of a model, to ±0.004 where it can not be summed exactly: a record, not a decision."""
+    if model.enumerable:
+        return model.difficulty()
+    return float(model.posterior(model.sample_attributes(DIFFICULTY_DRAWS, rng)).max(axis=1).mean())

@@ -1,0 +1,127 @@
+"""Where cells are computed: this process, processes of this machine, or a Dask cluster, all through joblib."""
+
+import importlib
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Literal
+
+from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import ThreadpoolController
+
+from ciabench.errors import RunError
+from ciabench.lab.guard import Guard
+from ciabench.lab.learner import find_class
+from ciabench.lab.trial import DEFAULT_TIME_LIMIT, CellRow, Job, Plan, run_cell
+
+Backend = Literal["processes", "dask"]
+Batch = list[Job]
+Pool = Callable[[Plan, Iterable[Batch], bool], Iterator[list[CellRow]]]
+
+WorkerDied = BrokenProcessPool
+
+SCHEDULER_TIMEOUT = "10s"
+
+_local = threading.local()
+
+
+@contextmanager
+def pool(backend: Backend = "processes", jobs: int = 1, scheduler: str | None = None) -> Iterator[Pool]:
+    """Open a pool of workers: a callable from (plan, batches, one at a time?) to finished batches in any order."""
+    if backend == "dask":
+        with _dask_client(jobs, scheduler) as client:
+            yield _pool_of({"backend": "dask", "client": client, "n_jobs": -1})
+    else:
+        yield _pool_of({"backend": "loky", "n_jobs": jobs, "inner_max_num_threads": 1, "initializer": _prepare_process})
+    close_guard()
+
+
+def run_batch(plan: Plan, batch: Batch) -> list[CellRow]:
+    """Compute cells in a worker, with one thread."""
+    guard = _guard(plan.time_limit or DEFAULT_TIME_LIMIT)
+    for learner in plan.learners:
+        if learner.builtin:
+            find_class(learner.use)
+    with _threads().limit(limits=1):
+        return [run_cell(plan, job, guard) for job in batch]
+
+
+def close_guard() -> None:
+    """End the guarded process of this thread, if there is one."""
+    if hasattr(_local, "guard"):
+        _local.guard.close()
+
+
+def _pool_of(config: dict[str, Any]) -> Pool:
+    """Pool of joblib workers with the given backend."""
+
+    def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellRow], None, None]:
+        dispatched = 1 if one_at_a_time else "2*n_jobs"
+        with parallel_config(**config):
+            parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=dispatched, max_nbytes=None)
+        finished: Any = parallel(delayed(run_batch)(plan, batch) for batch in batches)
+        try:
+            for cells in finished:  # noqa: UP028 - `yield from` would let joblib warn about a run that is stopped
+                yield cells
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                finished.close()
+
+    return compute
+
+
+@contextmanager
+def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
+    """Client of the cluster at an address, or of one made here for the time of the run."""
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise RunError("--backend dask needs the extra: pip install 'ciabench[dask]'.") from None
+    if scheduler is None:
+        with (
+            distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = distributed.Client(scheduler, timeout=SCHEDULER_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise RunError(f"no Dask scheduler answers at {scheduler!r}; {error}.") from error
+    with client:
+        yield client
+
+
+def _guard(time_limit: float) -> Guard:
+    """Guard of this thread, with its child kept from batch to batch."""
+    if not hasattr(_local, "guard"):
+        _local.guard = Guard(time_limit)
+    guard: Guard = _local.guard
+    guard.time_limit = time_limit
+    return guard
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Controller of the BLAS and OpenMP libraries, which are loaded by now."""
+    return ThreadpoolController()
+
+
+def _prepare_process() -> None:
+    """Leave Ctrl-C to the driver, and do not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
+
+
+def _watch_parent(parent: int) -> None:
+    """End this process when its parent is gone."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
