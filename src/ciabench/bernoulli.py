@@ -53,16 +53,17 @@ def log_joint(X: NDArray[Any], weights: Floats, probs: Floats) -> Floats:
     log_weights = floored_log(weights)[..., None, :]
     log_one, log_zero = floored_log(probs), floored_log(1 - probs)
     ones = np.asarray(X, dtype=np.float64)
+    joint: Floats
     complete = X.dtype.kind != "f" or not np.isnan(ones).any()
     if complete and IMPOSSIBLE not in (log_one.min(), log_zero.min()):
         odds = log_one - log_zero
         # Made transposed: reductions over the few hidden values then run along whole columns, twice as fast.
         scores = np.swapaxes(np.swapaxes(odds, -1, -2) @ np.swapaxes(ones, -1, -2), -1, -2)
-        joint: Floats = scores + (log_weights + log_zero.sum(axis=-2, keepdims=True))
-        return joint
-    # With log 0 in play the two sums stay apart: their difference would swallow ordinary terms.
-    is_one, is_zero = (ones == 1).astype(np.float64), (ones == 0).astype(np.float64)
-    joint = is_one @ log_one + is_zero @ log_zero + log_weights
+        joint = scores + (log_weights + log_zero.sum(axis=-2, keepdims=True))
+    else:
+        # With log 0 in play the two sums stay apart: their difference would swallow ordinary terms.
+        is_one, is_zero = (ones == 1).astype(np.float64), (ones == 0).astype(np.float64)
+        joint = is_one @ log_one + is_zero @ log_zero + log_weights
     return joint
 
 
@@ -91,19 +92,29 @@ def draw(weights: Floats, probs: Floats, size: int, rng: np.random.Generator) ->
     256 whose first byte leaves the answer open. So this is exact, at a fifth of the cost of drawing doubles.
     """
     n, k = probs.shape[-2:]
-    bounds = np.cumsum(weights, axis=-1)[..., None, :-1]
-    hidden = (rng.random((*weights.shape[:-1], size, 1)) >= bounds).sum(axis=-1)
-    first_rows = np.arange(0, weights.size, k).reshape((*weights.shape[:-1], 1))
+    chosen = _hidden_values(weights, size, rng) + np.arange(0, weights.size, k).reshape((*weights.shape[:-1], 1))
     table = 256 * np.swapaxes(probs, -1, -2).reshape(-1, n)
     first_bytes = np.minimum(table, 255).astype(np.uint8)
-    chosen = (first_rows + hidden).ravel()
-    thresholds = first_bytes[chosen]
-    uniform = rng.integers(0, 256, thresholds.shape, dtype=np.uint8)
+    thresholds = np.take(first_bytes, chosen.ravel(), axis=0)
+    uniform = _random_bytes(thresholds.size, rng).reshape(thresholds.shape)
     rows: NDArray[np.bool_] = uniform < thresholds
     undecided = np.flatnonzero(uniform == thresholds)
-    remainders = (table - first_bytes)[chosen[undecided // n], undecided % n]
+    remainders = (table - first_bytes)[chosen.ravel()[undecided // n], undecided % n]
     rows.ravel()[undecided] = rng.random(undecided.size) < remainders
-    return rows.view(np.uint8).reshape((*hidden.shape, n))
+    return rows.view(np.uint8).reshape((*chosen.shape, n))
+
+
+def _hidden_values(weights: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw z for `size` rows of each stacked mixture, shape (..., size)."""
+    uniform = rng.random((*weights.shape[:-1], size))
+    hidden = np.zeros(uniform.shape, dtype=np.intp)
+    for bound in np.moveaxis(np.cumsum(weights, axis=-1)[..., :-1], -1, 0):
+        hidden += uniform >= bound[..., None]
+    return hidden
+
+
+def _random_bytes(size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    return rng.integers(0, 2**64, size // 8 + 1, dtype=np.uint64).view(np.uint8)[:size]
 
 
 def all_patterns(n: int) -> NDArray[np.uint8]:

@@ -17,6 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ciabench import bernoulli
 from ciabench.errors import DataError
 
 Bits = NDArray[np.uint8]
@@ -35,6 +36,14 @@ def linear_scores(X: Bits, coefficients: Floats, intercept: float) -> Floats:
         for column in range(X.shape[1]):
             total += X[row, column] * coefficients[column]
         scores[row] = total + intercept
+    return scores
+
+
+def rule_scores(rows: Any, coefficients: Floats, intercept: float) -> Floats:
+    """X · coefficients + intercept for checked rows, dense or sparse."""
+    if isinstance(rows, np.ndarray):
+        return linear_scores(rows, coefficients, intercept)
+    scores: Floats = rows @ coefficients + intercept
     return scores
 
 
@@ -106,18 +115,118 @@ class LinearClassifier(BinaryClassifier):
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """X · coef_ + intercept_, shape (s,)."""
-        return self._linear_scores(self._check_rows(X))
-
-    def _linear_scores(self, rows: Any) -> Floats:
-        if sparse.issparse(rows):
-            scores: Floats = rows @ self.coef_[0] + self.intercept_[0]
-            return scores
-        return linear_scores(rows, self.coef_[0], self.intercept_[0])
+        return rule_scores(self._check_rows(X), self.coef_[0], self.intercept_[0])
 
     def _set_rule(self, coefficients: Floats, intercept: float) -> Self:
+        """Keep the rule; one class alone is always predicted."""
+        if self.classes_.size == 1:
+            coefficients, intercept = np.zeros(self.n_features_in_), -1.0
         self.coef_ = np.asarray(coefficients, dtype=np.float64).reshape(1, -1)
         self.intercept_ = np.array([intercept], dtype=np.float64)
         return self
+
+
+class OnlineClassifier(LinearClassifier):
+    """A linear classifier that can go on learning: `_start` makes its empty state, `_learn` adds rows to it."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from X (s, n) of 0/1 and the labels y (s,), forgetting what was learned before."""
+        rows, codes = self._check_training_data(X, y)
+        self._start()
+        return self._learn(rows, codes)
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Go on learning from more rows; the first call needs `classes` unless y shows both."""
+        return self._learn(*self._check_next_data(X, y, classes))
+
+    @abstractmethod
+    def _start(self) -> None: ...
+
+    @abstractmethod
+    def _learn(self, rows: Any, codes: Bits) -> Self: ...
+
+    def _check_next_data(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None) -> tuple[Any, Bits]:
+        """Checked X and y of one `partial_fit`; the first one sets `classes_` and starts."""
+        is_first = not hasattr(self, "classes_")
+        rows, labels = self._validated(X, y, reset=is_first)
+        rows = self._zero_one(rows)
+        named = None if classes is None else _two_classes(np.asarray(classes))
+        if is_first:
+            self.classes_ = _first_classes(labels, named)
+            self._start()
+        elif named is not None and not np.array_equal(named, self.classes_):
+            raise DataError(f"classes={named.tolist()} are not those of the first call, {self.classes_.tolist()}.")
+        return rows, self._encoded(labels)
+
+
+class MixtureClassifier(BinaryClassifier):
+    """A fitted mixture over (y, x) as a classifier: it sets `weights_` (k,) and `probs_` (n + 1, k)."""
+
+    weights_: Floats
+    probs_: Floats
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients (1, n) of the linear rule."""
+        return self._rule()[0].reshape(1, -1)
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercept (1,) of the linear rule."""
+        return np.array([self._rule()[1]])
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Score of every row, positive for `classes_[1]`: the linear rule for two classes, else log-odds of y."""
+        rows = self._check_rows(X)
+        if self.weights_.size == 2 and rows.dtype == np.uint8:
+            return rule_scores(rows, *self._rule())
+        return bernoulli.logit(self._target_chances(dense(self, rows)))
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """P(y | x) for every row and class, shape (s, 2); attributes that are NaN are summed out."""
+        chances = self._target_chances(dense(self, self._check_rows(X)))
+        if self.classes_.size == 1:
+            return np.ones((chances.size, 1))
+        return np.column_stack([1 - chances, chances])
+
+    def score_samples(self, X: ArrayLike, y: ArrayLike | None = None) -> Floats:
+        """Log P(y, x) of every row, or log P(x) without y."""
+        if y is None:
+            return bernoulli.log_likelihood(dense(self, self._check_rows(X)), self.weights_, self.probs_[1:])
+        check_is_fitted(self)
+        rows, codes = self._check_training_data(X, y, reset=False)
+        return bernoulli.log_likelihood(with_target(dense(self, rows), codes), self.weights_, self.probs_)
+
+    def sample(self, size: int, random_state: int | None = None) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+        """Draw attributes (size, n) and labels (size,) from the fitted mixture."""
+        check_is_fitted(self)
+        rows = bernoulli.draw(self.weights_, self.probs_, size, np.random.default_rng(random_state))
+        return np.ascontiguousarray(rows[:, 1:]), self.classes_[rows[:, 0] % self.classes_.size]
+
+    def _rule(self) -> tuple[Floats, float]:
+        """Linear rule of two classes."""
+        name = type(self).__name__
+        if "weights_" not in vars(self):
+            raise AttributeError(f"{name} has no coef_ and intercept_ before it is fitted; call fit first.")
+        if self.weights_.size != 2:
+            raise AttributeError(
+                f"{name} with {self.weights_.size} hidden classes is not a linear rule, so it has no coef_ and "
+                "intercept_; use decision_function or predict_proba, or n_classes=2."
+            )
+        return bernoulli.linear_rule(self.weights_, self.probs_)
+
+    def _target_chances(self, rows: Any) -> Floats:
+        """P(target = 1 | x)."""
+        chances: Floats = bernoulli.posterior(rows, self.weights_, self.probs_[1:]) @ self.probs_[0]
+        return chances
+
+
+def with_target(rows: Any, codes: NDArray[np.uint8]) -> Any:
+    """Rows (y, x)."""
+    if sparse.issparse(rows):
+        blocks: Any = [sparse.csr_matrix(codes[:, None]), rows]
+        return sparse.hstack(blocks, format="csr")
+    return np.column_stack([codes, rows])
 
 
 def class_probabilities(log_odds: Floats, n_classes: int) -> Floats:
@@ -143,13 +252,14 @@ def dense(learner: object, X: Any) -> Any:
     """Return X as an array; sparse input beyond a memory bound is refused."""
     if not sparse.issparse(X):
         return X
-    n_samples, n_features = np.shape(X)
+    matrix: Any = X
+    n_samples, n_features = matrix.shape
     if n_samples * n_features > DENSE_LIMIT:
         raise DataError(
             f"{type(learner).__name__} makes sparse input dense, which would take {n_samples} × {n_features} bytes, "
             f"beyond its limit of {DENSE_LIMIT}; drop rare features or use Winnow, Perceptron or NaiveBayes."
         )
-    return np.ascontiguousarray(sparse.csr_matrix(X).toarray(), dtype=np.uint8)
+    return np.ascontiguousarray(matrix.toarray(), dtype=np.uint8)
 
 
 def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
@@ -164,6 +274,14 @@ def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
             "Only binary classification is supported. The type of the target is multiclass: "
             f"y holds {classes.size} classes, {classes[:3].tolist()} among them."
         )
+    return classes
+
+
+def _first_classes(y: NDArray[Any], named: NDArray[Any] | None) -> NDArray[Any]:
+    """Classes of a first `partial_fit`: as named, or both of them in y."""
+    classes = _two_classes(y) if named is None else named
+    if named is None and classes.size == 1:
+        raise DataError(f"y shows only the class {classes[0]!r}; the first call to partial_fit then needs `classes`.")
     return classes
 
 

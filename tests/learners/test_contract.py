@@ -1,0 +1,210 @@
+"""What every learner promises, checked for each one that is found in `ciabench.learners`."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ciabench import CIAModel
+from ciabench.errors import CIABenchError, DataError, ParameterError
+from ciabench.learners import builtin_learners
+
+LEARNERS = builtin_learners()
+WEIGHTED = [name for name, learner in LEARNERS.items() if "sample_weight" in inspect.signature(learner.fit).parameters]
+ONLINE = [name for name, learner in LEARNERS.items() if hasattr(learner, "partial_fit")]
+
+every_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+
+
+def seeded(learner, **parameters):
+    """A learner whose randomness, if it has any, is fixed."""
+    made = learner(**parameters)
+    return made.set_params(random_state=0) if "random_state" in made.get_params() else made
+
+
+@pytest.fixture(scope="module")
+def data():
+    model = CIAModel([0.4, 0.6], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.4], [0.1, 0.6], [0.5, 0.5]])
+    return model.sample(300, rng=0)
+
+
+@parametrize_with_checks([seeded(learner, binarize=0.0) for learner in LEARNERS.values()])
+def test_scikit_learn_contract(estimator, check):
+    """With `binarize`, as the checks feed real numbers. No check is expected to fail."""
+    check(estimator)
+
+
+@every_learner
+@pytest.mark.parametrize("labels", [[False, True], [3, 7], ["no", "yes"], [-1.0, 1.0]], ids=str)
+def test_any_two_labels(learner, labels, data):
+    X, y = data
+    named = np.array(labels)[y]
+    fitted = seeded(learner).fit(X, named)
+    np.testing.assert_array_equal(fitted.classes_, labels)
+    plain = seeded(learner).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict(X), np.array(labels)[plain.predict(X)])
+    np.testing.assert_array_equal(fitted.decision_function(X), plain.decision_function(X))
+
+
+@every_learner
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.float32, np.float64])
+def test_zero_one_data_of_any_type_are_the_same(learner, dtype, data):
+    X, y = data
+    expected = seeded(learner).fit(X, y).decision_function(X)
+    fitted = seeded(learner).fit(X.astype(dtype), y)
+    np.testing.assert_array_equal(fitted.decision_function(X.astype(dtype)), expected)
+
+
+@every_learner
+def test_sparse_input_gives_the_dense_result(learner, data):
+    X, y = data
+    fitted = seeded(learner).fit(sparse.csr_matrix(X), y)
+    expected = seeded(learner).fit(X, y)
+    np.testing.assert_allclose(fitted.decision_function(sparse.csr_array(X)), expected.decision_function(X), atol=1e-6)
+    np.testing.assert_allclose(fitted.decision_function(X), expected.decision_function(X), atol=1e-6)
+
+
+@every_learner
+def test_linear_rule_is_the_decision_function(learner, data):
+    X, y = data
+    fitted = seeded(learner).fit(X, y)
+    assert fitted.coef_.shape == (1, X.shape[1])
+    assert fitted.intercept_.shape == (1,)
+    np.testing.assert_allclose(fitted.decision_function(X), X @ fitted.coef_[0] + fitted.intercept_[0], atol=1e-9)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.decision_function(X) > 0)
+
+
+@every_learner
+@pytest.mark.parametrize("value", [2, -1, 0.5])
+def test_other_values_are_refused_by_column_and_value(learner, value, data):
+    X, y = data
+    frame = pd.DataFrame(X.astype(float), columns=list("abcd"))
+    frame.loc[5, "c"] = value
+    with pytest.raises(
+        DataError, match=rf"column 'c' has {float(value)} in row 5.*binarize=threshold to {learner.__name__}"
+    ):
+        seeded(learner).fit(frame, y)
+    with pytest.raises(DataError, match=rf"column 2 has {float(value)} in row 5"):
+        seeded(learner).fit(sparse.csr_matrix(frame.to_numpy()), y)
+    seeded(learner, binarize=0.7).fit(frame, y)
+
+
+@every_learner
+def test_binarize_is_thresholding(learner, data):
+    X, y = data
+    values = np.random.default_rng(0).random(X.shape) + X
+    expected = seeded(learner).fit((values > 0.9).astype(int), y).decision_function((values > 0.9).astype(int))
+    np.testing.assert_array_equal(seeded(learner, binarize=0.9).fit(values, y).decision_function(values), expected)
+
+
+@every_learner
+def test_columns_have_names_and_an_order(learner, data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    fitted = seeded(learner).fit(frame, pd.Series(y))
+    assert list(fitted.feature_names_in_) == list("abcd")
+    with pytest.raises(ValueError, match="same order"):
+        fitted.predict(frame[list("bacd")])
+
+
+@every_learner
+@pytest.mark.parametrize("label", [0, 1, "only"])
+def test_one_class_is_always_predicted(learner, label, data):
+    X, _ = data
+    fitted = seeded(learner).fit(X, np.full(len(X), label))
+    assert (fitted.predict(X) == label).all()
+    if hasattr(fitted, "predict_proba"):
+        np.testing.assert_array_equal(fitted.predict_proba(X), np.ones((len(X), 1)))
+
+
+@every_learner
+@pytest.mark.parametrize("target", [0, 1])
+def test_odd_data_give_finite_scores(learner, target):
+    rng = np.random.default_rng(target)
+    y = rng.integers(0, 2, 40)
+    y[:2] = 0, 1
+    for X in (np.zeros((40, 3)), np.ones((40, 3)), np.tile(y[:, None], 2), rng.integers(0, 2, (40, 1))):
+        fitted = seeded(learner).fit(X, y)
+        assert np.isfinite(fitted.decision_function(X)).all()
+    one_row = seeded(learner).fit([[0, 1, target]], [target])
+    assert one_row.predict([[1, 0, 1]]) == [target]
+
+
+@every_learner
+def test_three_classes_are_refused(learner, data):
+    X, _ = data
+    with pytest.raises(DataError, match="y holds 3 classes"):
+        seeded(learner).fit(X, np.arange(len(X)) % 3)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_weight_of_two_is_a_row_twice(name, data):
+    X, y = data
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    weighted = seeded(LEARNERS[name]).fit(X, y, sample_weight=weights)
+    repeated = seeded(LEARNERS[name]).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+@pytest.mark.parametrize("weights", [np.ones(3), -np.ones(300), np.zeros(300), np.full(300, np.nan)])
+def test_bad_weights_are_refused(name, weights, data):
+    with pytest.raises(DataError, match="sample_weight must"):
+        LEARNERS[name]().fit(*data, sample_weight=weights)
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_partial_fit_refuses_labels_it_was_not_told_of(name, data):
+    X, y = data
+    learner = seeded(LEARNERS[name]).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(DataError, match="label 5"):
+        learner.partial_fit(X, np.where(y, 5, 0))
+
+
+@every_learner
+def test_clone_pickle_and_repr(learner, data):
+    X, y = data
+    fitted = seeded(learner).fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(clone(fitted).fit(X, y).decision_function(X), fitted.decision_function(X))
+    assert learner.__name__ in repr(fitted)
+    assert learner.__name__ in fitted._repr_html_()
+
+
+@every_learner
+def test_works_in_pipelines_and_searches(learner, data):
+    X, y = data
+    pipeline = make_pipeline(FunctionTransformer(), seeded(learner)).set_output(transform="pandas")
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.6
+    search = GridSearchCV(seeded(learner), {"binarize": [0.2, 0.6]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.6
+
+
+@every_learner
+def test_every_parameter_is_keyword_only_and_stored_as_given(learner):
+    signature = inspect.signature(learner.__init__).parameters
+    assert all(parameter.kind == parameter.KEYWORD_ONLY for name, parameter in signature.items() if name != "self")
+    sentinels = {name: object() for name in signature if name != "self"}
+    made = learner(**sentinels)
+    assert all(getattr(made, name) is value for name, value in sentinels.items())
+
+
+@every_learner
+def test_nonsense_parameters_are_refused_at_fit(learner, data):
+    for name in set(learner().get_params()) - {"random_state", "binarize"}:
+        with pytest.raises((ParameterError, CIABenchError), match=name):
+            learner(**{name: "nonsense" if not isinstance(getattr(learner(), name), bool) else "maybe"}).fit(*data)
+
+
+@every_learner
+def test_docstring_has_the_formula_references_and_an_example(learner):
+    doc = inspect.getdoc(learner)
+    assert all(section in doc for section in ("Parameters", "Attributes", "References", "Examples", ">>>"))
