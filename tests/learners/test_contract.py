@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import Binarizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ciabench import CIAModel
@@ -182,7 +182,7 @@ def test_clone_pickle_and_repr(learner, data):
 @every_learner
 def test_works_in_pipelines_and_searches(learner, data):
     X, y = data
-    pipeline = make_pipeline(FunctionTransformer(), seeded(learner)).set_output(transform="pandas")
+    pipeline = make_pipeline(Binarizer(threshold=0.5), seeded(learner)).set_output(transform="pandas")
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.6
     search = GridSearchCV(seeded(learner), {"binarize": [0.2, 0.6]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.6

@@ -142,6 +142,8 @@ class EM(MixtureClassifier):
         check_integer("max_classes", self.max_classes, 1)
         check_integer("n_init", self.n_init, 1)
         check_integer("max_iter", self.max_iter, 1)
+        if not isinstance(self.accelerate, bool | np.bool_):
+            raise ParameterError(f"accelerate must be True or False; got {self.accelerate!r}.")
         check_between("tol", self.tol, 0, np.inf)
         check_between("smoothing", self.smoothing, 0, np.finfo(float).max, closed=True)
 
