@@ -102,7 +102,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Positions of the labels in `classes_`."""
         codes = y == self.classes_[-1] if self.classes_.size == 2 else np.zeros(y.shape, dtype=bool)
         if not (codes | (y == self.classes_[0])).all():
-            unknown = y[~(codes | (y == self.classes_[0]))][0]
+            unknown = y[~(codes | (y == self.classes_[0]))].tolist()[0]
             raise DataError(f"y holds the label {unknown!r}, which is none of the classes {self.classes_.tolist()}.")
         return codes.view(np.uint8)
 
@@ -293,7 +293,7 @@ def _numeric(X: NDArray[Any]) -> NDArray[Any]:
         raise DataError("Complex data not supported: X must hold 0 and 1.")
     try:
         return X.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise DataError(f"X must hold 0 and 1; {error}.") from None
 
 
