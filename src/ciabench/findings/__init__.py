@@ -1,0 +1,1 @@
+"""Rows of results → curves, claims, figures, regressions."""

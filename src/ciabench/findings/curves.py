@@ -1,0 +1,132 @@
+"""Rows of results → tidy curves, paired differences, and the sample sizes at which one learner passes another."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from ciabench.errors import StoreError
+from ciabench.lab.results import Results
+
+Floats = NDArray[np.float64]
+
+FAMILY = ["n", "k", "b"]
+RESAMPLES = 1_000
+CONFIDENCE = 0.95
+
+
+def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a family, learner and size.
+
+    Returns
+    -------
+    DataFrame
+        n, k, b, learner, size, trials, t (mean), t_sem, pooled, pooled_low, pooled_high (a bootstrap interval of 95%
+        over trials), success and headroom (means).
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({
+    ...     "n": 10, "k": 2, "b": 0.9, "trial": [0, 1], "size": 100, "learner": "EM", "success": [0.8, 0.7],
+    ...     "best": [0.9, 0.8], "constant": [0.5, 0.6], "t": [0.75, 0.5], "t_error": 0.0,
+    ... })
+    >>> learning_curves(rows)[["t", "pooled", "headroom"]].round(3)
+           t  pooled  headroom
+    0  0.625   0.667       0.3
+    """
+    curves = Results(rows).curves()
+    groups = rows.groupby([*FAMILY, "learner", "size"])
+    intervals = pd.DataFrame([_pooled_interval(group) for _, group in groups], columns=["pooled_low", "pooled_high"])
+    means = groups[["success", "best", "constant"]].mean().reset_index(drop=True)
+    return curves.assign(**intervals, success=means["success"], headroom=means["best"] - means["constant"])
+
+
+def paired_differences(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    """T of `first` minus T of `second` on the same models and samples, one row a family and size.
+
+    Returns
+    -------
+    DataFrame
+        n, k, b, size, trials, difference (mean), sem, low, high (a t interval of 95%).
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({
+    ...     "n": 10, "k": 2, "b": 0.9, "trial": [0, 1, 0, 1], "size": 100, "learner": ["EM", "EM", "NB", "NB"],
+    ...     "t": [0.9, 0.8, 0.7, 0.7],
+    ... })
+    >>> paired_differences(rows, "EM", "NB")[["trials", "difference"]].round(2)
+       trials  difference
+    0       2        0.15
+    """
+    paired = paired_trials(rows, first, second).reset_index()
+    grouped = paired.groupby([*FAMILY, "size"])["difference"]
+    told = grouped.agg(trials="size", difference="mean", sem="sem").reset_index()
+    half = told["sem"] * stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(told["trials"] - 1, 1))
+    return told.assign(low=told["difference"] - half, high=told["difference"] + half)
+
+
+def paired_trials(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    """T of both learners and their `difference`, indexed by family, size and trial."""
+    wide = rows[rows["learner"].isin([first, second])].pivot(
+        index=[*FAMILY, "size", "trial"], columns="learner", values="t"
+    )
+    for learner in (first, second):
+        if learner not in wide:
+            known = ", ".join(sorted(rows["learner"].unique()))
+            raise StoreError(f"no rows of a learner called {learner!r}; there are {known}.")
+    return wide.assign(difference=wide[first] - wide[second]).dropna()
+
+
+def passing_sizes(rows: pd.DataFrame, leader: str, chaser: str, *, seed: int = 0) -> pd.DataFrame:
+    """Sample size at which the chaser passes the leader for good, one row a family.
+
+    Mean T are joined by straight lines over log size; the last crossing counts. The interval comes from resampling
+    trials: infinity stands for a chaser that never passes, the smallest size for one that was always ahead.
+
+    Returns
+    -------
+    DataFrame
+        n, k, b, trials, size, low, high.
+    """
+    found = []
+    for family, group in paired_trials(rows, leader, chaser).groupby(FAMILY):
+        lags = group["difference"].unstack("size").dropna()
+        sizes = lags.columns.to_numpy(dtype=np.float64)
+        point = _last_crossing(sizes, lags.to_numpy().mean(axis=0)[None])[0]
+        spread = _last_crossing(sizes, _resampled_means(lags.to_numpy(), seed))
+        low, high = np.quantile(spread, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="nearest")
+        found.append((*family, len(lags), point, low, high))
+    return pd.DataFrame(found, columns=[*FAMILY, "trials", "size", "low", "high"])
+
+
+def _last_crossing(sizes: Floats, lags: Floats) -> Floats:
+    """Size after which each row of lags (samples, sizes) stays below zero."""
+    behind = lags > 0
+    last_behind = np.where(behind.any(axis=1), lags.shape[1] - 1 - np.argmax(behind[:, ::-1], axis=1), -1)
+    crossing = np.full(len(lags), sizes[0])
+    crossing[last_behind == lags.shape[1] - 1] = np.inf
+    inside = np.flatnonzero((last_behind >= 0) & (last_behind < lags.shape[1] - 1))
+    left = last_behind[inside]
+    before, after = lags[inside, left], lags[inside, left + 1]
+    logs = np.log(sizes)
+    crossing[inside] = np.exp(logs[left] + (logs[left + 1] - logs[left]) * before / (before - after))
+    return crossing
+
+
+def _resampled_means(values: Floats, seed: int) -> Floats:
+    """Column means (RESAMPLES, columns) of trials drawn with replacement."""
+    trials = len(values)
+    counts = np.random.default_rng(seed).multinomial(trials, np.full(trials, 1 / trials), RESAMPLES)
+    means: Floats = counts @ values / trials
+    return means
+
+
+def _pooled_interval(group: pd.DataFrame) -> tuple[float, float]:
+    """Bootstrap interval of Σ(S_alg − S_const) / Σ(S_best − S_const)."""
+    gains = (group["success"] - group["constant"]).to_numpy()
+    rooms = (group["best"] - group["constant"]).to_numpy()
+    means = _resampled_means(np.column_stack([gains, rooms]), seed=len(group))
+    ratios = np.divide(means[:, 0], means[:, 1], out=np.full(RESAMPLES, np.nan), where=means[:, 1] > 0)
+    low, high = np.quantile(ratios, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)

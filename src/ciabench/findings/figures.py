@@ -1,0 +1,154 @@
+"""Curves → matplotlib; computes nothing but where to put ink."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from ciabench.findings.curves import FAMILY, learning_curves
+
+FLOOR, CEILING = -0.5, 1.08
+"""T below the floor is drawn as an arrow on it, so that a dismal start does not squash the rest."""
+
+FORMATS = ("png", "svg", "pdf")
+COLORS = ("#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#8C6D1F")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+LINES = ("-", (0, (5, 1.5)), "-", (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), "--", ":")
+KNOWN = ("EM", "COV", "Winnow", "Perceptron", "NaiveBayes", "LogisticRegression")
+
+
+def style(learner: str, learners: Iterable[str]) -> dict[str, Any]:
+    """Colour, marker and line of a learner: the same in every figure, distinct also in grey."""
+    others = sorted(set(learners) - set(KNOWN))
+    place = KNOWN.index(learner) if learner in KNOWN else len(KNOWN) + others.index(learner)
+    turn = place % len(COLORS)
+    return {"color": COLORS[turn], "marker": MARKERS[turn], "linestyle": LINES[turn]}
+
+
+def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Plot T against sample size for one family: mean, standard error, lines at 0 and 1.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Results of one family, as `learning_curve` or a store gives them.
+    ax : Axes, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from ciabench import CIAFamily, NaiveBayes, learning_curve
+    >>> rows = learning_curve(
+    ...     CIAFamily(n=10, k=2, b=0.9), {"NaiveBayes": NaiveBayes()}, sizes=[30, 300], trials=5, random_state=0
+    ... )
+    >>> plot_curves(rows).get_title()
+    'CIA(10, 2, 0.9)'
+    """
+    if ax is None:
+        _, ax = plt.subplots(figsize=(5.2, 3.9), layout="constrained")
+    curves = learning_curves(rows)
+    families = curves[FAMILY].drop_duplicates()
+    if len(families) != 1:
+        raise ValueError(f"plot_curves draws one family; rows hold {len(families)}. Select one, or use the overview.")
+    learners = curves["learner"].unique()
+    for learner in sorted(learners, key=lambda name: KNOWN.index(name) if name in KNOWN else len(KNOWN)):
+        _plot_one(ax, curves[curves["learner"] == learner], style(learner, learners))
+    _dress(ax, families.iloc[0], sorted(curves["size"].unique()))
+    return ax
+
+
+def overview(rows: pd.DataFrame) -> Figure:
+    """All families in one figure, a row for each n and b, a column for each k, with one legend."""
+    families = rows[FAMILY].drop_duplicates()
+    rows_of = sorted({(b, n) for n, b in zip(families["n"], families["b"], strict=True)})
+    columns = sorted(families["k"].unique())
+    figure, axes = plt.subplots(
+        len(rows_of),
+        len(columns),
+        figsize=(3.6 * len(columns), 3.0 * len(rows_of) + 0.5),
+        squeeze=False,
+        sharey=True,
+        layout="constrained",
+    )
+    for (b, n), line in zip(rows_of, axes, strict=True):
+        for k, ax in zip(columns, line, strict=True):
+            chosen = rows[(rows["n"] == n) & (rows["k"] == k) & (rows["b"] == b)]
+            if chosen.empty:
+                ax.set_axis_off()
+                continue
+            plot_curves(chosen, ax).set_ylabel("T" if k == columns[0] else "")
+    _shared_legend(figure)
+    return figure
+
+
+def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
+    """Write fig1, fig2, … (by b, k, then n: the paper's order) and overview, each as PNG, SVG, PDF and CSV."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for number, (_, family) in enumerate(rows.groupby(["b", "k", "n"]), start=1):
+        ax = plot_curves(family)
+        ax.legend(loc="lower right", frameon=False)
+        ax.get_figure(root=True).supxlabel(_caption(family), fontsize=8)  # type: ignore[union-attr]
+        written += _save(ax.get_figure(root=True), folder / f"fig{number}", learning_curves(family))
+    written += _save(overview(rows), folder / "overview", learning_curves(rows))
+    return written
+
+
+def _save(figure: Any, path: Path, data: pd.DataFrame) -> list[Path]:
+    """Write one figure in all formats, without dates, and its data."""
+    paths = [path.with_suffix(f".{form}") for form in FORMATS]
+    for target in paths:
+        dateless = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+        with plt.rc_context({"svg.hashsalt": path.name}):
+            figure.savefig(target, dpi=200, metadata=dateless[target.suffix[1:]])
+    plt.close(figure)
+    data.to_csv(path.with_suffix(".csv"), index=False)
+    return [*paths, path.with_suffix(".csv")]
+
+
+def _plot_one(ax: Axes, curve: pd.DataFrame, look: dict[str, Any]) -> None:
+    """One learner: points with standard errors, and arrows where T lies below the floor."""
+    size, t, error = (curve[column].to_numpy(dtype=float) for column in ("size", "t", "t_sem"))
+    ax.errorbar(size, t, yerr=error, label=curve["learner"].iloc[0], capsize=2, markersize=5, linewidth=1.4, **look)
+    cut = t < FLOOR
+    ax.plot(size[cut], np.full(cut.sum(), FLOOR + 0.03), linestyle="none", marker=7, color=look["color"], markersize=8)
+
+
+def _dress(ax: Axes, family: "pd.Series[Any]", sizes: list[int]) -> None:
+    """Axes, reference lines and title."""
+    for level in (0, 1):
+        ax.axhline(level, color="0.6", linewidth=0.8, zorder=0)
+    ax.set(xscale="log", ylim=(FLOOR, CEILING), xlabel="training examples", ylabel="T")
+    ax.set_xticks([size for size in sizes if np.log10(size) % 1 == 0] or sizes)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_title(f"CIA({family['n']:.0f}, {family['k']:.0f}, {family['b']:g})")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _caption(rows: pd.DataFrame) -> str:
+    """Trials and headroom, in words."""
+    trials = rows.groupby(["learner", "size"]).size()
+    told = f"{trials.min()}" if trials.min() == trials.max() else f"{trials.min()} to {trials.max()}"
+    headroom = (rows["best"] - rows["constant"]).mean()
+    cut = "; arrows: T below the axis" if (learning_curves(rows)["t"] < FLOOR).any() else ""
+    return f"{told} trials a point, mean headroom {headroom:.3f}; bars: standard error{cut}"
+
+
+def _shared_legend(figure: Figure) -> None:
+    """One legend below all panels."""
+    entries: dict[str, Any] = {}
+    for ax in figure.axes:
+        entries.update(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=len(entries), frameon=False)

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+from ciabench.errors import StoreError
+from ciabench.findings.curves import learning_curves, paired_differences, passing_sizes
+
+
+def test_curves_give_mean_error_pooled_ratio_and_headroom(made_rows):
+    rows = made_rows({"EM": {10: 0.2, 100: 0.8}})
+    curves = learning_curves(rows).set_index("size")
+    chosen = rows[rows["size"] == 100]
+    assert curves.loc[100, "t"] == pytest.approx(chosen["t"].mean())
+    assert curves.loc[100, "t_sem"] == pytest.approx(chosen["t"].std() / np.sqrt(200))
+    gains, rooms = chosen["success"] - chosen["constant"], chosen["best"] - chosen["constant"]
+    assert curves.loc[100, "pooled"] == pytest.approx(gains.sum() / rooms.sum())
+    assert curves.loc[100, "headroom"] == pytest.approx(rooms.mean())
+
+
+def test_bootstrap_interval_of_the_pooled_ratio_covers_as_often_as_it_says(made_rows):
+    covered = []
+    for seed in range(200):
+        curve = learning_curves(made_rows({"EM": {100: 0.5}}, trials=50, seed=seed)).iloc[0]
+        covered.append(curve["pooled_low"] <= 0.5 <= curve["pooled_high"])
+    assert 0.88 <= np.mean(covered) <= 0.99
+
+
+def test_paired_difference_takes_out_what_trials_share(made_rows):
+    rows = made_rows({"EM": {100: 0.8}, "Winnow": {100: 0.7}})
+    told = paired_differences(rows, "EM", "Winnow").iloc[0]
+    assert told["low"] < 0.1 < told["high"]
+    unpaired = np.sqrt(2 * (2 * 0.2**2) / 200)
+    assert told["sem"] < 0.8 * unpaired
+
+
+def test_trials_that_one_learner_lacks_are_left_out(made_rows):
+    rows = made_rows({"EM": {100: 0.8}, "Winnow": {100: 0.7}}, trials=20)
+    rows = rows[~((rows["learner"] == "EM") & (rows["trial"] < 5))]
+    assert paired_differences(rows, "EM", "Winnow")["trials"].tolist() == [15]
+
+
+def test_unknown_learner_is_named_with_those_there_are(made_rows):
+    with pytest.raises(StoreError, match="no rows of a learner called 'Winow'; there are EM"):
+        paired_differences(made_rows({"EM": {100: 0.8}}), "EM", "Winow")
+
+
+def test_passing_size_is_where_the_lines_cross_for_good(made_rows):
+    rows = made_rows({"EM": {10: 0.3, 100: 0.5, 1000: 0.5}, "Winnow": {10: 0.4, 100: 0.4, 1000: 0.7}}, spread=0.001)
+    told = passing_sizes(rows, "EM", "Winnow").iloc[0]
+    assert told["size"] == pytest.approx(100 * 10 ** (1 / 3), rel=0.01)
+    assert told["low"] <= told["size"] <= told["high"]
+
+
+@pytest.mark.parametrize(("level", "size"), [(0.9, np.inf), (0.1, 10)])
+def test_one_who_never_passes_or_was_always_ahead(made_rows, level, size):
+    rows = made_rows({"EM": {10: level, 1000: level}, "Winnow": {10: 0.5, 1000: 0.5}}, spread=0.01)
+    assert passing_sizes(rows, "EM", "Winnow").iloc[0][["size", "low", "high"]].tolist() == [size] * 3
