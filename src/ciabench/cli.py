@@ -148,3 +148,7 @@ def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "
     else:
         raise click.UsageError("give an experiment file, or --from a store.")
     return experiment if trials is None else experiment.model_copy(update={"trials": trials})
+
+
+if __name__ == "__main__":
+    main()

@@ -8,8 +8,9 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from types import ModuleType
 from typing import Any, Literal
 
 from joblib import Parallel, delayed, parallel_config
@@ -26,8 +27,6 @@ Pool = Callable[[Plan, Iterable[Batch], bool], Iterator[list[CellRow]]]
 
 WorkerDied = BrokenProcessPool
 
-SCHEDULER_TIMEOUT = "10s"
-
 _local = threading.local()
 
 
@@ -35,10 +34,15 @@ _local = threading.local()
 def pool(backend: Backend = "processes", jobs: int = 1, scheduler: str | None = None) -> Iterator[Pool]:
     """Open a pool of workers: a callable from (plan, batches, one at a time?) to finished batches in any order."""
     if backend == "dask":
-        with _dask_client(jobs, scheduler) as client:
-            yield _pool_of({"backend": "dask", "client": client, "n_jobs": -1})
+        cluster = _cluster()
+        with cluster.connected(jobs, scheduler) as client:
+            yield _pool_of(
+                lambda: parallel_config(cluster.ClusterBackend(client=client, wait_for_workers_timeout=60), n_jobs=-1)
+            )
     else:
-        yield _pool_of({"backend": "loky", "n_jobs": jobs, "inner_max_num_threads": 1, "initializer": _prepare_process})
+        yield _pool_of(
+            lambda: parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, initializer=_prepare_process)
+        )
     close_guard()
 
 
@@ -58,12 +62,20 @@ def close_guard() -> None:
         _local.guard.close()
 
 
-def _pool_of(config: dict[str, Any]) -> Pool:
+def _cluster() -> ModuleType:
+    """Import what a Dask cluster needs."""
+    try:
+        return importlib.import_module("ciabench.lab.cluster")
+    except ImportError:
+        raise RunError("--backend dask needs the extra: pip install 'ciabench[dask]'.") from None
+
+
+def _pool_of(configured: Callable[[], AbstractContextManager[Any]]) -> Pool:
     """Pool of joblib workers with the given backend."""
 
     def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellRow], None, None]:
         dispatched = 1 if one_at_a_time else "2*n_jobs"
-        with parallel_config(**config):
+        with configured():
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=dispatched, max_nbytes=None)
         finished: Any = parallel(delayed(run_batch)(plan, batch) for batch in batches)
         try:
@@ -75,28 +87,6 @@ def _pool_of(config: dict[str, Any]) -> Pool:
                 finished.close()
 
     return compute
-
-
-@contextmanager
-def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
-    """Client of the cluster at an address, or of one made here for the time of the run."""
-    try:
-        distributed: Any = importlib.import_module("distributed")
-    except ImportError:
-        raise RunError("--backend dask needs the extra: pip install 'ciabench[dask]'.") from None
-    if scheduler is None:
-        with (
-            distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            yield client
-        return
-    try:
-        client = distributed.Client(scheduler, timeout=SCHEDULER_TIMEOUT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise RunError(f"no Dask scheduler answers at {scheduler!r}; {error}.") from error
-    with client:
-        yield client
 
 
 def _guard(time_limit: float) -> Guard:

@@ -1,0 +1,152 @@
+import json
+import shutil
+import sqlite3
+
+import pytest
+
+from ciabench.errors import StoreError
+from ciabench.lab.results import COLUMNS
+from ciabench.lab.store import Store
+from ciabench.lab.trial import CellRow, ScoreRow
+
+
+@pytest.fixture
+def opened(small, tmp_path):
+    """Open the store of a small experiment for a run."""
+
+    def open_store(**changes):
+        experiment = small(**changes)
+        return Store.continued(tmp_path / "small.db", experiment.spec(), experiment.plan(), {"python": "3"})
+
+    return open_store
+
+
+def done(trial, family=0, wanted=((0, 10), (0, 30), (1, 10), (1, 30)), error=None):
+    scores = [ScoreRow(learner, size, error, 0.75, 0.5, 0.0, 0.01, 3) for learner, size in wanted]
+    return CellRow(family, trial, None, 0.1, scores, 0.8, 0.7, 0.9, 5)
+
+
+def missing(store, experiment, **options):
+    return [(job.family, job.trial, len(job.wanted)) for job in store.missing(experiment.plan(), **options)]
+
+
+def test_rows_come_back_in_one_order_whatever_was_written_first(opened):
+    with opened() as store:
+        for trial in (2, 0):
+            store.add(done(trial))
+        rows = list(store.rows())
+    assert rows == sorted(rows)
+    assert dict(zip(COLUMNS, rows[0], strict=True)) == {
+        "n": 5, "k": 2, "b": 0.9, "trial": 0, "size": 10, "learner": "bayes", "success": 0.75,
+        "best": 0.8, "constant": 0.7, "t": 0.5, "t_error": 0.0, "fit_seconds": 0.01,
+    }  # fmt: skip
+
+
+def test_only_what_is_missing_is_asked_for(opened, small):
+    with opened() as store:
+        store.add(done(0))
+        store.add(done(1, wanted=((0, 10),)))
+        assert missing(store, small()) == [(0, 1, 3), (0, 2, 4), (0, 3, 4), *((1, trial, 4) for trial in range(4))]
+        assert store.complete_cells(small().plan()) == 1
+
+
+@pytest.mark.parametrize("change", [{"trials": 6}, {"sizes": [30, 10, 100]}, {"time_limit": 5.0}])
+def test_additions_continue(opened, change):
+    with opened() as store:
+        store.add(done(0))
+    with opened(**change) as store:
+        assert store.counts().done == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"seed": 3}, "seed was 1997, now 3"),
+        ({"trials": 2}, "trials was 4, now only 2"),
+        ({"sizes": [10]}, "size 30 is gone"),
+        ({"families": [{"n": 5, "k": 2, "b": 0.9}]}, "family CIA(8, 2, 0.9) is gone"),
+        (
+            {"families": [{"n": [5, 8], "k": 2, "b": 0.9, "tolerance": 0.02}]},
+            "tolerance of family CIA(5, 2, 0.9) was 0.01, now 0.02",
+        ),
+        ({"learners": ["hostile:Random"]}, "learner 'bayes' is gone"),
+    ],
+)
+def test_all_other_changes_are_told_and_refused(opened, change, told):
+    opened().close()
+    with pytest.raises(StoreError) as error:
+        opened(**change)
+    assert told in str(error.value)
+    opened().close()
+
+
+def test_failures_are_kept_apart_and_retried_on_demand(opened, small):
+    with opened() as store:
+        store.add(done(0, wanted=((0, 10), (0, 30), (1, 10))))
+        store.add(done(0, wanted=((1, 30),), error="Traceback …\nZeroDivisionError: on purpose"))
+        assert len(list(store.rows())) == 3
+        assert [(failure.learner, failure.size) for failure in store.failures()] == [("random", 30)]
+        assert (0, 0, 1) not in missing(store, small())
+        assert (0, 0, 1) in missing(store, small(), retry_failed=True)
+        store.add(done(0, wanted=((1, 30),)))
+        assert not list(store.failures())
+
+
+def test_a_cell_is_written_whole_or_not_at_all(opened):
+    with opened() as store:
+        with pytest.raises(StoreError, match="NOT NULL"):
+            store.add(done(0, wanted=((0, 10), (0, None))))
+        assert store.counts()[:3] == (0, 8, 0)
+
+
+def test_a_cell_that_is_drawn_otherwise_is_refused(opened):
+    with opened() as store:
+        store.add(done(0, wanted=((0, 10),)))
+        with pytest.raises(StoreError, match="start a new store"):
+            store.add(done(0, wanted=((0, 30),))._replace(best=0.81))
+
+
+def test_a_second_run_is_told_who_holds_the_store(opened, tmp_path):
+    with opened():
+        with pytest.raises(StoreError, match=r"another run holds it \(process \d+ on .+, since 2"):
+            opened()
+        with Store(tmp_path / "small.db") as reader:
+            assert reader.counts().done == 0
+    opened().close()
+
+
+def test_what_is_not_a_store_is_refused(tmp_path, opened):
+    opened().close()
+    foreign = tmp_path / "foreign.db"
+    sqlite3.connect(foreign).execute("CREATE TABLE t (x)").connection.close()
+    text = tmp_path / "text.db"
+    text.write_text("n,k,b\n" * 1000)
+    cut = tmp_path / "cut.db"
+    shutil.copy(tmp_path / "small.db", cut)
+    cut.write_bytes(cut.read_bytes()[:5000])
+    newer = tmp_path / "newer.db"
+    shutil.copy(tmp_path / "small.db", newer)
+    sqlite3.connect(newer).execute("PRAGMA user_version = 99").connection.close()
+    for path, told in (
+        (foreign, "not a ciabench store"), (text, "not a database"), (cut, "malformed"),
+        (newer, "schema version 99"), (tmp_path, "no such file"), (tmp_path / "none.db", "no such file"),
+    ):  # fmt: skip
+        with pytest.raises(StoreError, match=told), Store(path) as store:
+            store.counts()
+
+
+def test_a_foreign_database_is_not_written_to(small, tmp_path):
+    foreign = tmp_path / "small.db"
+    sqlite3.connect(foreign).execute("CREATE TABLE t (x)").connection.close()
+    with pytest.raises(StoreError, match="not a ciabench store"):
+        Store.continued(foreign, small().spec(), small().plan(), {})
+
+
+def test_every_environment_that_added_to_a_store_is_told(opened, small, tmp_path):
+    opened().close()
+    opened().close()
+    Store.continued(tmp_path / "small.db", small().spec(), small().plan(), {"python": "4"}).close()
+    with Store(tmp_path / "small.db") as store:
+        told = store.provenance()
+    assert told["environments"] == [{"python": "3"}, {"python": "4"}]
+    assert told["experiment"] == json.loads(json.dumps(small().spec()))
