@@ -117,6 +117,44 @@ def export(store: Path, form: Literal["csv", "json", "parquet"], out: Path | Non
 
 
 @main.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--out", default="results/figures", show_default=True, type=click.Path(path_type=Path), help="Folder.")
+@example("ciabench figures results/paper.db --out results/figures")
+def figures(store: Path, out: Path) -> None:
+    """Draw the curves of every family, and all in one overview: PNG, SVG, PDF and their data as CSV."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from ciabench.findings.figures import write_figures
+    from ciabench.lab.results import Results
+
+    written = write_figures(Results(store).rows(), out)
+    click.echo(f"{out}: {len(written)} files, {written[0].name} to {written[-1].name}.")
+
+
+@main.command()
+@click.argument("stores", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the findings as JSON.")
+@click.option("--markdown", "markdown_file", type=click.Path(path_type=Path), help="File for the tables as Markdown.")
+@example("ciabench claims results/paper.db results/omitted.db --markdown results/claims.md")
+def claims(stores: tuple[Path, ...], json_file: Path | None, markdown_file: Path | None) -> None:
+    """Test the paper's claims on results (stores or tables); exit 1 when one is not reproduced."""
+    from rich.console import Console
+
+    from ciabench.findings import verdicts
+    from ciabench.findings.claims import check_claims
+    from ciabench.findings.selection import combined
+    from ciabench.lab.results import Results
+
+    findings = check_claims(combined(Results(store).rows() for store in stores))
+    for file, text in ((json_file, verdicts.to_json), (markdown_file, verdicts.to_markdown)):
+        if file is not None:
+            file.write_text(text(findings), encoding="utf-8")
+    Console().print(verdicts.to_table(findings))
+    sys.exit(1 if any(finding.verdict == "not reproduced" for finding in findings) else 0)
+
+
+@main.command()
 @example("ciabench info")
 def info() -> None:
     """Print versions, BLAS, processor and threads."""

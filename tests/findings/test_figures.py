@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
+from ciabench.findings.curves import learning_curves
 from ciabench.findings.figures import COLORS, FLOOR, overview, plot_curves, style, write_figures
 
 LEARNERS = {"EM": {10: -0.9, 100: 0.5, 1000: 0.9}, "Winnow": {10: -0.2, 100: 0.4, 1000: 0.7}}
@@ -36,7 +37,7 @@ def test_several_families_need_the_overview(made_rows):
     rows = pd.concat([made_rows(LEARNERS), made_rows(LEARNERS, family=(75, 3, 0.9))])
     with pytest.raises(ValueError, match="draws one family; rows hold 2"):
         plot_curves(rows)
-    figure = overview(rows)
+    figure = overview(learning_curves(rows))
     assert sorted(ax.get_title() for ax in figure.axes if ax.axison) == ["CIA(10, 2, 0.9)", "CIA(75, 3, 0.9)"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["EM", "Winnow"]
 

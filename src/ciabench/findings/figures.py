@@ -54,9 +54,13 @@ def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> plot_curves(rows).get_title()
     'CIA(10, 2, 0.9)'
     """
+    return _draw(learning_curves(rows), ax)
+
+
+def _draw(curves: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the curves of one family."""
     if ax is None:
         _, ax = plt.subplots(figsize=(5.2, 3.9), layout="constrained")
-    curves = learning_curves(rows)
     families = curves[FAMILY].drop_duplicates()
     if len(families) != 1:
         raise ValueError(f"plot_curves draws one family; rows hold {len(families)}. Select one, or use the overview.")
@@ -67,9 +71,9 @@ def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def overview(rows: pd.DataFrame) -> Figure:
-    """All families in one figure, a row for each n and b, a column for each k, with one legend."""
-    families = rows[FAMILY].drop_duplicates()
+def overview(curves: pd.DataFrame) -> Figure:
+    """All `learning_curves` in one figure, a row for each n and b, a column for each k, with one legend."""
+    families = curves[FAMILY].drop_duplicates()
     rows_of = sorted({(b, n) for n, b in zip(families["n"], families["b"], strict=True)})
     columns = sorted(families["k"].unique())
     figure, axes = plt.subplots(
@@ -82,11 +86,11 @@ def overview(rows: pd.DataFrame) -> Figure:
     )
     for (b, n), line in zip(rows_of, axes, strict=True):
         for k, ax in zip(columns, line, strict=True):
-            chosen = rows[(rows["n"] == n) & (rows["k"] == k) & (rows["b"] == b)]
+            chosen = curves[(curves["n"] == n) & (curves["k"] == k) & (curves["b"] == b)]
             if chosen.empty:
                 ax.set_axis_off()
                 continue
-            plot_curves(chosen, ax).set_ylabel("T" if k == columns[0] else "")
+            _draw(chosen, ax).set_ylabel("T" if k == columns[0] else "")
     _shared_legend(figure)
     return figure
 
@@ -95,14 +99,13 @@ def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
     """Write fig1, fig2, … (by b, k, then n: the paper's order) and overview, each as PNG, SVG, PDF and CSV."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for number, (_, family) in enumerate(rows.groupby(["b", "k", "n"]), start=1):
-        ax = plot_curves(family)
+    curves, written = learning_curves(rows), []
+    for number, (_, family) in enumerate(curves.groupby(["b", "k", "n"]), start=1):
+        ax = _draw(family)
         ax.legend(loc="lower right", frameon=False)
         ax.get_figure(root=True).supxlabel(_caption(family), fontsize=8)  # type: ignore[union-attr]
-        written += _save(ax.get_figure(root=True), folder / f"fig{number}", learning_curves(family))
-    written += _save(overview(rows), folder / "overview", learning_curves(rows))
-    return written
+        written += _save(ax.get_figure(root=True), folder / f"fig{number}", family)
+    return written + _save(overview(curves), folder / "overview", curves)
 
 
 def _save(figure: Any, path: Path, data: pd.DataFrame) -> list[Path]:
@@ -137,13 +140,12 @@ def _dress(ax: Axes, family: "pd.Series[Any]", sizes: list[int]) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _caption(rows: pd.DataFrame) -> str:
+def _caption(curves: pd.DataFrame) -> str:
     """Trials and headroom, in words."""
-    trials = rows.groupby(["learner", "size"]).size()
-    told = f"{trials.min()}" if trials.min() == trials.max() else f"{trials.min()} to {trials.max()}"
-    headroom = (rows["best"] - rows["constant"]).mean()
-    cut = "; arrows: T below the axis" if (learning_curves(rows)["t"] < FLOOR).any() else ""
-    return f"{told} trials a point, mean headroom {headroom:.3f}; bars: standard error{cut}"
+    fewest, most = curves["trials"].min(), curves["trials"].max()
+    told = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    cut = "; arrows: T below the axis" if (curves["t"] < FLOOR).any() else ""
+    return f"{told} trials a point, mean headroom {curves['headroom'].mean():.3f}; bars: standard error{cut}"
 
 
 def _shared_legend(figure: Figure) -> None:
