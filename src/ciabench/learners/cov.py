@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ciabench.learners import mixture
-from ciabench.learners.base import Floats, MixtureClassifier, checked_weights, dense, with_target
+from ciabench.learners.base import MixtureClassifier
+from ciabench.learners.data import Floats, checked_weights, dense, with_target
 
 GRID, ZOOMS = 33, 4
 """Points of one search over α, and how often it is narrowed to the neighbours of the best."""
@@ -52,7 +53,8 @@ def vote_signs(psi: Floats) -> Floats:
             vote = ties[i] @ signs
             if vote * signs[i] < -1e-15:
                 signs[i], changed = -signs[i], True
-    return signs * signs[0]
+    signs *= signs[0]
+    return signs
 
 
 def parameters(means: Floats, g: Floats, alphas: Floats, edge: float) -> Floats:

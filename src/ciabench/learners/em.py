@@ -11,7 +11,8 @@ from sklearn.utils import Tags, check_random_state
 
 from ciabench.errors import ParameterError, check_between, check_integer
 from ciabench.learners import mixture
-from ciabench.learners.base import Floats, MixtureClassifier, checked_weights, dense, with_target
+from ciabench.learners.base import MixtureClassifier
+from ciabench.learners.data import Floats, checked_weights, dense, with_target
 
 CRITERIA = ("bic", "aic", "cv")
 FOLDS = 5

@@ -12,7 +12,8 @@ from scipy.special import log_expit
 
 from ciabench.bernoulli import floored_log
 from ciabench.errors import check_between
-from ciabench.learners.base import Bits, Floats, OnlineClassifier, checked_weights, class_probabilities
+from ciabench.learners.base import OnlineClassifier, class_probabilities
+from ciabench.learners.data import Bits, Floats, checked_weights
 
 
 @njit(cache=True)

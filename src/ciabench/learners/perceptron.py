@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ciabench.errors import check_between, check_choice, check_integer
-from ciabench.learners.base import Bits, Floats, OnlineClassifier, rule_scores
+from ciabench.learners.base import OnlineClassifier, rule_scores
+from ciabench.learners.data import Bits, Floats
 
 VARIANTS = ("plain", "averaged", "voted")
 

@@ -14,7 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ciabench.errors import DataError, check_between, check_integer
-from ciabench.learners.base import Bits, Floats, OnlineClassifier, rule_scores
+from ciabench.learners.base import OnlineClassifier, rule_scores
+from ciabench.learners.data import Bits, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
