@@ -8,13 +8,15 @@ from ciabench.lab.export import export
 from ciabench.lab.session import run_experiment
 from ciabench.lab.store import Store
 
-BAYES = {"use": "sklearn.naive_bayes:BernoulliNB", "name": "bayes"}
 SMALL = {
     "name": "small",
     "seed": 1997,
     "trials": 4,
     "sizes": [10, 30],
-    "learners": [BAYES, {"use": "hostile:Random", "name": "random"}],
+    "learners": [
+        {"use": "sklearn.naive_bayes:BernoulliNB", "name": "bayes"},
+        {"use": "hostile:Random", "name": "random"},
+    ],
     "families": [{"n": [5, 8], "k": 2, "b": 0.9}],
 }
 
@@ -33,19 +35,24 @@ def small():
 
 
 @pytest.fixture
-def table(tmp_path):
-    """Run an experiment and return its exported rows without timings."""
+def exported():
+    """Exported rows of a store without timings, as bytes."""
+
+    def read(store_path):
+        target = store_path.with_suffix(".csv")
+        with Store(store_path) as store:
+            export(store, "csv", target, timings=False)
+        return target.read_bytes()
+
+    return read
+
+
+@pytest.fixture
+def table(tmp_path, exported):
+    """Run an experiment and return its exported rows."""
 
     def run(experiment, folder="results", **options):
         run_experiment(experiment, tmp_path / folder, **options)
         return exported(tmp_path / folder / f"{experiment.name}.db")
 
     return run
-
-
-def exported(store_path):
-    """Exported rows of a store, as bytes."""
-    target = store_path.with_suffix(".csv")
-    with Store(store_path) as store:
-        export(store, "csv", target, timings=False)
-    return target.read_bytes()

@@ -1,6 +1,5 @@
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -8,16 +7,18 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import BAYES, SMALL, exported
 from sklearn.naive_bayes import BernoulliNB
 
-from ciabench.errors import ExperimentError, RunError
+from ciabench.errors import ExperimentError, RunError, StoreError
 from ciabench.lab.learner import resolve
 from ciabench.lab.results import COLUMNS, Results
 from ciabench.lab.session import learning_curve, run_experiment
 from ciabench.lab.store import Store
 from ciabench.world.family import CIAFamily
 
+BAYES = {"use": "sklearn.naive_bayes:BernoulliNB", "name": "bayes"}
+RANDOM = {"use": "hostile:Random", "name": "random"}
+SLOW = {"use": "hostile:Slow", "name": "slow"}
 BUILTIN = ["NaiveBayes", {"use": "Winnow", "n_members": 2}]
 
 
@@ -44,7 +45,7 @@ def test_dask_gives_the_same_also_when_a_worker_is_killed(small, table, referenc
         victim = next(iter(client.run(os.getpid).values()))
         start = time.time()
         killer = subprocess.Popen([sys.executable, "-c", f"import os, time; time.sleep(1); os.kill({victim}, 9)"])
-        slow = small(learners=[*SMALL["learners"], {"use": "hostile:Slow", "name": "slow"}], trials=12)
+        slow = small(learners=[BAYES, RANDOM, SLOW], trials=12)
         rows = table(slow, "dask", backend="dask", scheduler=cluster.scheduler_address)
         assert killer.wait() == 0
         assert time.time() - start > 1
@@ -60,7 +61,7 @@ def test_a_cluster_that_does_not_answer_is_told(small, tmp_path, monkeypatch):
 
 def test_additions_run_only_what_is_new(small, table, reference, monkeypatch):
     extended = small(
-        sizes=[10, 30, 50], trials=5, learners=[*SMALL["learners"], {"use": "hostile:Majority", "name": "majority"}]
+        sizes=[10, 30, 50], trials=5, learners=[BAYES, RANDOM, {"use": "hostile:Majority", "name": "majority"}]
     )
     added = []
     add = Store.add
@@ -75,34 +76,38 @@ def test_additions_run_only_what_is_new(small, table, reference, monkeypatch):
     assert added == []
 
 
-def driver(folder, jobs):
-    """Start a run of an experiment of a few seconds in a process of its own."""
+def driver(experiment, folder, jobs):
+    """Start a run in a process of its own."""
     code = (
         "from ciabench.lab.experiment import validate; from ciabench.lab.session import run_experiment\n"
-        f"run_experiment(validate({LONG!r}, 'long'), {str(folder)!r}, jobs={jobs}, progress='silent')"
+        f"run_experiment(validate({experiment.spec()!r}, 'long'), {str(folder)!r}, jobs={jobs}, progress='silent')"
     )
-    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, start_new_session=True)
+    return subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
 
 
-LONG = {**SMALL, "trials": 40, "learners": [BAYES, {"use": "hostile:Slow", "name": "slow"}]}
+def cells_in(path):
+    """Count the cells of a store that may not be there yet."""
+    try:
+        with Store(path) as store:
+            return store.counts().cells
+    except StoreError:
+        return 0
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_killed_runs_resume_to_the_same_rows(small, table, tmp_path, jobs):
-    moments = random.Random(jobs)
-    kills = 0
-    while True:
-        process = driver(tmp_path / "killed", jobs)
-        try:
-            process.communicate(timeout=moments.uniform(2.5, 5.0))
-            break
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            process.communicate()
-            kills += 1
-    assert process.returncode == 0
-    assert kills >= 1
-    assert exported(tmp_path / "killed" / "small.db") == table(small(**LONG), "undisturbed", jobs=2)
+def test_killed_runs_resume_to_the_same_rows(small, table, exported, tmp_path):
+    long = small(trials=30, learners=[BAYES, SLOW])
+    moments, path = random.Random(0), tmp_path / "killed" / "small.db"
+    for kept, jobs in ((1, 1), (20, 2)):
+        process = driver(long, path.parent, jobs)
+        while cells_in(path) < kept:
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(moments.uniform(0, 0.1))
+        process.kill()
+        process.wait()
+    assert 20 <= cells_in(path) < 60
+    assert driver(long, path.parent, 2).wait() == 0
+    assert exported(path) == table(long, "undisturbed", jobs=2)
 
 
 def test_learning_curve_gives_the_rows_of_a_store(small, tmp_path):

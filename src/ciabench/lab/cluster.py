@@ -14,6 +14,7 @@ from ciabench.errors import RunError
 distributed: Any = import_module("distributed")
 
 SCHEDULER_TIMEOUT = "10s"
+WORKER_TIMEOUT = 60
 
 
 class ClusterBackend(DaskDistributedBackend):
@@ -40,6 +41,11 @@ class ClusterBackend(DaskDistributedBackend):
         if isinstance(out, BaseException):
             raise RunError(f"the Dask cluster is gone; {type(out).__name__}.")
         return super().retrieve_result_callback(out)
+
+
+def backend(client: Any) -> ClusterBackend:
+    """Backend on the workers of a client, which may take a while to come back after a death."""
+    return ClusterBackend(client=client, wait_for_workers_timeout=WORKER_TIMEOUT)
 
 
 @contextmanager

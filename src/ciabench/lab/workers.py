@@ -36,9 +36,7 @@ def pool(backend: Backend = "processes", jobs: int = 1, scheduler: str | None = 
     if backend == "dask":
         cluster = _cluster()
         with cluster.connected(jobs, scheduler) as client:
-            yield _pool_of(
-                lambda: parallel_config(cluster.ClusterBackend(client=client, wait_for_workers_timeout=60), n_jobs=-1)
-            )
+            yield _pool_of(lambda: parallel_config(cluster.backend(client), n_jobs=-1))
     else:
         yield _pool_of(
             lambda: parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, initializer=_prepare_process)
