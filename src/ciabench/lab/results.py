@@ -62,7 +62,7 @@ class Results:
 def _read_csv(path: Path) -> pd.DataFrame:
     """Read an exported table to the last bit."""
     try:
-        return pd.read_csv(path, float_precision="round_trip")
+        return pd.read_csv(path, converters=dict.fromkeys(["b", *MEASURES], float))
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: can not be read as a table; {str(error).strip()}.") from error
 
