@@ -4,6 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ciabench.findings.figures import plot_curves as plot_curves
+    from ciabench.lab.results import Results as Results
+    from ciabench.lab.session import learning_curve as learning_curve
+    from ciabench.learners.cov import COV as COV
+    from ciabench.learners.em import EM as EM
+    from ciabench.learners.naive_bayes import NaiveBayes as NaiveBayes
+    from ciabench.learners.perceptron import Perceptron as Perceptron
+    from ciabench.learners.winnow import Winnow as Winnow
     from ciabench.world.family import CIAFamily as CIAFamily
     from ciabench.world.model import CIAModel as CIAModel
     from ciabench.world.scoring import Scorer as Scorer
@@ -11,6 +19,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "COV": "learners.cov",
+    "EM": "learners.em",
+    "NaiveBayes": "learners.naive_bayes",
+    "Perceptron": "learners.perceptron",
+    "Results": "lab.results",
+    "Winnow": "learners.winnow",
+    "learning_curve": "lab.session",
+    "plot_curves": "findings.figures",
     "CIAFamily": "world.family",
     "CIAModel": "world.model",
     "Scorer": "world.scoring",
