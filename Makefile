@@ -2,13 +2,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+TRIALS ?= 100
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: help figures test lint clean
+.PHONY: help figures test lint bench reference clean
 
 help:
-	@echo "make figures   set up, then make what the library can show so far"
-	@echo "make test      set up, then lint, types, import contract and all tests"
-	@echo "make lint      ruff, mypy and the import contract alone"
+	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims"
+	@echo "make test                   set up, then lint, types, import contract and all tests"
+	@echo "make lint                   ruff, mypy and the import contract alone"
+	@echo "make bench                  time the library against its peers"
+	@echo "make reference              run all experiments in full and renew results/reference"
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -24,9 +28,20 @@ lint: $(INSTALLED)
 test: lint
 	$(BIN)/pytest
 
+# Exit code 1 of a command is a finding (a claim that is not reproduced), not an error of making.
 figures: $(INSTALLED)
-	$(BIN)/python experiments/world_speed.py
-	@echo "The figures of the paper are not part of this version yet."
+	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials $(TRIALS)
+	$(BIN)/ciabench figures results/paper.db --out results/figures
+	$(BIN)/ciabench claims results/paper.db --markdown results/claims.md --json results/claims.json || test $$? -eq 1
+
+reference: $(INSTALLED)
+	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials 300
+	$(BIN)/ciabench run experiments/omitted.toml --out results --jobs $(JOBS)
+	$(BIN)/ciabench run experiments/beyond.toml --out results --jobs $(JOBS)
+	$(BIN)/python experiments/renew_reference.py
+
+bench: $(INSTALLED)
+	$(BIN)/python experiments/speed.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,9 +1,12 @@
 """Results as tables for other programs, each with what is needed to make it again."""
 
 import csv
+import gzip
+import io
 import json
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -16,13 +19,16 @@ Format = Literal["csv", "json", "parquet"]
 
 
 def export(store: Store, form: Format, path: Path, timings: bool = True) -> None:
-    """Write a table, whole or not at all; what made it goes into `<path>.json`, or into the table if that is JSON."""
+    """Write a table, whole or not at all, compressed if its name ends in `.gz`.
+
+    What made it goes into `<path>.json`, or into the table if that is JSON.
+    """
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         if form == "parquet":
             _write_parquet(store, unfinished, timings)
         else:
-            with unfinished.open("w", encoding="utf-8", newline="") as stream:
+            with _opened(unfinished, compress=path.suffix == ".gz") as stream:
                 write(store, form, stream, timings)
         if form != "json":
             path.with_name(f"{path.name}.json").write_text(_told(store), encoding="utf-8")
@@ -31,6 +37,14 @@ def export(store: Store, form: Format, path: Path, timings: bool = True) -> None
         raise StoreError(f"{path}: can not be written; {error.strerror or error}.") from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _opened(path: Path, *, compress: bool) -> Iterator[IO[str]]:
+    """Open a text file for writing; compressed, equal rows give equal bytes as well."""
+    with path.open("wb") as file, ExitStack() as stack:
+        plain: Any = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)) if compress else file
+        yield stack.enter_context(io.TextIOWrapper(plain, encoding="utf-8", newline=""))
 
 
 def write(store: Store, form: Format, stream: IO[str], timings: bool = True) -> None:

@@ -18,7 +18,7 @@ class Results:
     Parameters
     ----------
     source : path or DataFrame
-        A store (`.db`), an exported table (`.csv`), or the rows of `learning_curve`.
+        A store (`.db`), an exported table (`.csv`, `.csv.gz`), or the rows of `learning_curve`.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Results:
     def __init__(self, source: str | Path | pd.DataFrame) -> None:
         if isinstance(source, pd.DataFrame):
             self._rows = _checked(source, "rows")
-        elif Path(source).suffix == ".csv":
+        elif str(source).endswith((".csv", ".csv.gz")):
             self._rows = _checked(_read_csv(Path(source)), str(source))
         else:
             with Store(source) as store:

@@ -1,0 +1,213 @@
+"""The library against its peers: same data, same run, one thread: `make bench`.
+
+Prints processor seconds (medians, the two sides taking turns) and their ratio, and writes `results/speed.csv`,
+`results/speed.md` and `results/speed.png`.
+"""
+
+import argparse
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Perceptron as TheirPerceptron
+from sklearn.naive_bayes import BernoulliNB
+from stepmix.stepmix import StepMix
+from threadpoolctl import threadpool_limits
+
+from ciabench import EM, CIAFamily, NaiveBayes, Perceptron, Winnow
+from ciabench.learners import mixture
+
+SIZES = [(100, 10), (1000, 10), (10000, 10), (100, 75), (1000, 75), (10000, 75), (1000, 500)]
+RESTARTS, TOLERANCE = 20, 1e-8
+
+Work = Callable[[], object]
+
+
+def seconds(work: Work, repeats: int) -> float:
+    """Processor time of one call, averaged over repeats."""
+    start = time.process_time()
+    for _ in range(repeats):
+        work()
+    return (time.process_time() - start) / repeats
+
+
+def take_turns(ours: Work, theirs: Work, rounds: int, budget: float = 0.05) -> tuple[float, float]:
+    """Median processor times of both sides, measured alternately; short work is repeated within a round."""
+    repeats = [max(1, int(budget / max(seconds(work, 1), 1e-6))) for work in (ours, theirs)]
+    sides = list(zip((ours, theirs), repeats, strict=True))
+    pairs = [[seconds(work, count) for work, count in sides] for _ in range(rounds)]
+    return tuple(statistics.median(side) for side in zip(*pairs, strict=True))
+
+
+def data(size: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a sample of CIA(n, 2, 0.9)."""
+    return CIAFamily(n, 2, 0.9).draw(rng=size + n).sample(size, rng=0)
+
+
+def against_stepmix(size: int, n: int, rounds: int) -> dict[str, object]:
+    X, y = data(size, n)
+    rows = np.column_stack([y, X])
+    likelihoods = {}
+
+    def ours() -> None:
+        likelihoods["ours"] = EM(n_init=RESTARTS, tol=TOLERANCE, random_state=0).fit(X, y).log_likelihood_
+
+    def theirs() -> None:
+        peer = StepMix(
+            n_components=2,
+            measurement="binary",
+            n_init=RESTARTS,
+            abs_tol=TOLERANCE / size,
+            rel_tol=0.0,
+            max_iter=10_000,
+            random_state=0,
+            progress_bar=0,
+        )
+        likelihoods["theirs"] = peer.fit(rows).score(rows) * size
+
+    mine, other = take_turns(ours, theirs, rounds)
+    return {
+        "what": "EM fit, 20 restarts",
+        "setting": f"({size}, {n})",
+        "peer": "StepMix",
+        "ours": mine,
+        "theirs": other,
+        "note": f"log-likelihood {likelihoods['ours'] - likelihoods['theirs']:+.1e} against the peer's",
+    }
+
+
+def against_products(size: int, n: int, rounds: int) -> dict[str, object]:
+    """EM against the bare matrix products that its evaluations need."""
+    X, y = data(size, n)
+    problem = mixture.make_problem(np.column_stack([y, X]), np.ones(size))
+    starts = mixture.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
+    fit = mixture.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
+    active = [int((fit.n_evaluations > step).sum()) for step in range(fit.n_evaluations.max())]
+    coefficients = np.random.default_rng(0).random((problem.totals.size, RESTARTS))
+
+    def products() -> None:
+        for restarts in active:
+            problem.transposed @ (problem.design @ np.ascontiguousarray(coefficients[:, :restarts]))
+
+    def ours() -> None:
+        mixture.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
+
+    mine, floor = take_turns(ours, products, rounds)
+    return {
+        "what": "EM over its bare matrix products",
+        "setting": f"({size}, {n})",
+        "peer": "floor",
+        "ours": mine,
+        "theirs": floor,
+        "note": "",
+    }
+
+
+def against_scikit_learn(size: int, n: int, rounds: int) -> list[dict[str, object]]:
+    X, y = data(size, n)
+    bayes, peer_bayes = NaiveBayes().fit(X, y), BernoulliNB().fit(X, y)
+    contests: list[tuple[str, str, Work, Work]] = [
+        ("naive Bayes fit", "BernoulliNB", lambda: NaiveBayes().fit(X, y), lambda: BernoulliNB().fit(X, y)),
+        ("naive Bayes predict", "BernoulliNB", lambda: bayes.predict(X), lambda: peer_bayes.predict(X)),
+        (
+            "Perceptron fit, 10 passes",
+            "Perceptron",
+            lambda: Perceptron(n_passes=10).fit(X, y),
+            lambda: TheirPerceptron(max_iter=10, tol=None, shuffle=False).fit(X, y),
+        ),
+        (
+            "Winnow fit",
+            "LogisticRegression",
+            lambda: Winnow(random_state=0).fit(X, y),
+            lambda: LogisticRegression().fit(X, y),
+        ),
+    ]
+    rows = []
+    for what, peer, ours, theirs in contests:
+        mine, other = take_turns(ours, theirs, rounds)
+        rows.append(
+            {"what": what, "setting": f"({size}, {n})", "peer": peer, "ours": mine, "theirs": other, "note": ""}
+        )
+    return rows
+
+
+def winnow_rate(size: int, n: int, rounds: int) -> str:
+    X, y = data(size, n)
+    learner = Winnow(n_members=1, n_passes=10)
+    mine, _ = take_turns(lambda: learner.fit(X, y), lambda: None, rounds)
+    rate = mine / (size * n * 10) * 1e9
+    return f"Winnow, one member, ten passes at ({size}, {n}): {rate:.2f} ns per example × feature × pass"
+
+
+def evaluations_saved(problems: int) -> str:
+    """Evaluations of accelerated against plain EM, and how often its best is lower, on the paper's grid."""
+    rng, lower, counts = np.random.RandomState(0), 0, np.zeros(2)
+    for index in range(problems):
+        n, k = (10, 75)[index % 2], (2, 3, 5)[index // 2 % 3]
+        size = (30, 100, 300, 1000)[index // 6 % 4]
+        X, y = CIAFamily(n, k, 0.9).draw(rng=index).sample(size, rng=index)
+        problem = mixture.make_problem(np.column_stack([y, X]), np.ones(size))
+        starts = mixture.random_starts(problem, 2, RESTARTS, rng)
+        fits = [
+            mixture.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000, accelerate=way) for way in (True, False)
+        ]
+        counts += [fit.n_evaluations.sum() for fit in fits]
+        lower += fits[0].objective.max() < fits[1].objective.max() - 1e-6
+    share = counts[0] / counts[1]
+    return (
+        f"accelerated EM: {share:.2f} of plain EM's evaluations; "
+        f"best of {RESTARTS} lower in {lower} of {problems} problems"
+    )
+
+
+def picture(table: pd.DataFrame, path: Path) -> None:
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    shown = table[table["peer"] != "floor"].iloc[::-1]
+    _, ax = plt.subplots(figsize=(7, 0.32 * len(shown) + 1), layout="constrained")
+    bars = ax.barh(shown["what"] + " " + shown["setting"] + " / " + shown["peer"], shown["ratio"], color="#0072B2")
+    ax.bar_label(bars, fmt="%.0f×", padding=3)
+    ax.set(xscale="log", xlabel="times faster than the peer (processor time)")
+    ax.axvline(1, color="0.6")
+    ax.spines[["top", "right"]].set_visible(False)
+    plt.savefig(path, dpi=150)
+
+
+def markdown(table: pd.DataFrame, remarks: list[str]) -> str:
+    lines = ["| what | (s, n) | ours | peer | peer's | ratio | |", "|---|---|---|---|---|---|---|"]
+    for row in table.itertuples():
+        times = f"{row.ours * 1e3:.2f} ms | {row.peer} | {row.theirs * 1e3:.1f} ms | {row.ratio:.2f}×"
+        lines.append(f"| {row.what} | {row.setting} | {times} | {row.note} |")
+    return "\n".join([*lines, "", *(f"- {remark}" for remark in remarks)]) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--problems", type=int, default=240)
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    found = [against_stepmix(size, n, options.rounds) for size, n in SIZES]
+    found += [against_products(size, n, options.rounds) for size, n in [(10000, 75), (1000, 500)]]
+    found += [row for size in (1000, 20000) for row in against_scikit_learn(size, 75, options.rounds)]
+    table = pd.DataFrame(found)
+    table["ratio"] = table["theirs"] / table["ours"]
+    remarks = [winnow_rate(10000, 75, options.rounds), evaluations_saved(options.problems)]
+    options.out.mkdir(exist_ok=True)
+    table.to_csv(options.out / "speed.csv", index=False)
+    (options.out / "speed.md").write_text(markdown(table, remarks), encoding="utf-8")
+    picture(table, options.out / "speed.png")
+    print(markdown(table, remarks))
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()
