@@ -155,6 +155,20 @@ def claims(stores: tuple[Path, ...], json_file: Path | None, markdown_file: Path
 
 
 @main.command()
+@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("baseline", type=click.Path(path_type=Path))
+@click.option("--exact", is_flag=True, help="Ask for equal numbers to the last bit, as one platform gives them.")
+@example("ciabench compare results/paper.db results/reference/paper.csv")
+def compare(new: Path, baseline: Path, exact: bool) -> None:
+    """Tell whether T-curves are the same in two results (stores or tables); exit 1 when one has changed."""
+    from ciabench.findings import regression
+
+    comparison = regression.compare(new, baseline, exact=exact)
+    click.echo(comparison.report())
+    sys.exit(1 if comparison.verdict == "changed" else 0)
+
+
+@main.command()
 @example("ciabench info")
 def info() -> None:
     """Print versions, BLAS, processor and threads."""

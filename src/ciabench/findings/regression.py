@@ -1,0 +1,279 @@
+"""Did T-curves change? Two result sets → same, changed, or not enough data, for every point and every curve.
+
+A family is compared *paired*, on the trials that both sets share, where most of these have the same models (equal
+S_best and S_const); *unpaired*, on all trials, where they have not. Tested are the mean of T at every point and, for
+every curve, a mean of T over its sizes. T is heavy-tailed and paired differences are mostly zero, so no law is
+assumed: the studentized differences are set against those that chance makes when it flips the signs of whole trials
+(paired) or deals the trials out anew (unpaired). *Changed* is what exceeds the largest statistic of all points and
+curves in all but `FALSE_ALARMS` of the draws, so that the rate of false alarms holds for the comparison as a whole;
+0.5% is aimed at, that a measurement may confirm 1%. A curve's mean weights a size by 1 / (noise² + `SMALLEST_DROP`²):
+the plain mean, ruled by the noise of the smallest sizes, misses drops that this one finds. The measured rates are
+those of `experiments/regression_power.py`.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from ciabench.errors import StoreError
+from ciabench.findings.resampling import Differences, Floats, column_means, critical_value, paired, unpaired
+from ciabench.lab.results import LABELS, MEASURES, Results
+
+FALSE_ALARMS = 0.005
+"""Probability that a comparison of equal laws finds any change."""
+
+SMALLEST_DROP, POWER = 0.05, 0.95
+"""A drop in T that must be found with this probability before equality is believed."""
+
+Z_POWER = NormalDist().inv_cdf(POWER)
+
+LEAST_LIMIT = 1.0
+"""|t| of a column in which a single trial differs, whatever it does there."""
+
+SAME_MODEL = 1e-9
+"""S_best and S_const of one model differ by less than this between platforms."""
+
+FAMILY = ["n", "k", "b"]
+CURVE = [*FAMILY, "learner"]
+POINT = [*CURVE, "size"]
+NUMBERS = MEASURES[:-1]
+Verdict = Literal["changed", "not enough data", "same"]
+VERDICTS: tuple[Verdict, ...] = ("changed", "not enough data", "same")
+"""From worst to best."""
+
+Source = str | Path | pd.DataFrame
+Row = Mapping[Any, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    verdict : {"same", "changed", "not enough data"}
+        Of all curves together.
+    points : DataFrame
+        One row a family, learner and size: n, k, b, learner, size, is_paired, trials (of the smaller set), old and
+        new (mean T), difference, low and high (simultaneous interval), trials_needed (to find a drop of 0.05),
+        verdict, differing (rows with other numbers).
+    curves : DataFrame
+        The same of the weighted means over sizes; a curve has changed also where one of its points has.
+    unmatched : list of str
+        Points that only one of the sets has; they are not compared.
+    """
+
+    verdict: Verdict
+    points: pd.DataFrame
+    curves: pd.DataFrame
+    unmatched: list[str]
+
+    def report(self) -> str:
+        """Say it in words: every curve, and the points that changed."""
+        lines: list[str] = [self.verdict]
+        for curve in self.curves.to_dict("records"):
+            lines.append(_curve_told(curve))
+            if curve["verdict"] == "changed":
+                its = (self.points[CURVE] == [curve[key] for key in CURVE]).all(axis=1)
+                changed = self.points[its & (self.points["verdict"] == "changed")]
+                lines += [f"  size {point['size']}: {_numbers(point)}" for point in changed.to_dict("records")]
+                lines.append(f"  all sizes, weighted: {_numbers(curve)}")
+        if self.unmatched:
+            lines.append(f"not compared: {len(self.unmatched)} points of one set only, as {self.unmatched[0]}")
+        return "\n".join(lines)
+
+
+def compare(new: Source, baseline: Source, *, exact: bool = False) -> Comparison:
+    """Tell whether the T-curves of two result sets are the same.
+
+    Parameters
+    ----------
+    new, baseline : path or DataFrame
+        A store, an exported table, or rows of `learning_curve`.
+    exact : bool
+        Whether any number that differs in its last bit, and any row that is missing, is a change; for results of one
+        platform.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from ciabench import CIAFamily
+    >>> from ciabench.lab.session import learning_curve
+    >>> from sklearn.naive_bayes import BernoulliNB
+    >>> rows = learning_curve(
+    ...     CIAFamily(n=10, k=2, b=0.9), {"bayes": BernoulliNB()}, sizes=[100, 1000], trials=20, random_state=0
+    ... )
+    >>> compare(rows, rows).verdict
+    'same'
+    >>> worse = rows.assign(t=rows["t"] - 0.1 * (rows["size"] == 1000))
+    >>> print(compare(worse, rows).report())
+    changed
+    CIA(10, 2, 0.9) bayes: changed (20 trials, paired)
+      size 1000: T 0.929 → 0.829, difference -0.100 [-0.100, -0.100], 20 rows differ
+      all sizes, weighted: T 0.775 → 0.759, difference -0.017 [-0.017, -0.017], 20 rows differ
+    """
+    sides = _rows(new), _rows(baseline)
+    blocks = list(_blocks(*sides))
+    if not blocks:
+        raise StoreError("the two result sets have no family, learner and size in common.")
+    largest = np.max([block.tested.chance.max(axis=1) for block in blocks], axis=0)
+    limit = max(critical_value(largest, FALSE_ALARMS), LEAST_LIMIT)
+    n_tests = sum(len(block.labels) for block in blocks)
+    table = pd.concat([block.table(limit, n_tests) for block in blocks], ignore_index=True)
+    return _concluded(table, _differing(*sides), exact)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The points and curves of one family, tested; `labels` has one row each, without a size for a curve."""
+
+    labels: pd.DataFrame
+    is_paired: bool
+    tested: Differences
+
+    def table(self, limit: float, n_tests: int) -> pd.DataFrame:
+        """Numbers and verdicts, where |t| above `limit` is a change."""
+        tested, clear = self.tested, self.tested.error == 0
+        margin = np.where(clear, 0.0 if math.isfinite(limit) else np.inf, limit * np.where(clear, 1.0, tested.error))
+        is_sharp = (limit + Z_POWER) * np.where(clear, np.inf, tested.error) <= SMALLEST_DROP
+        is_enough = np.where(clear, tested.difference == 0, is_sharp)
+        return self.labels.assign(
+            is_paired=self.is_paired,
+            trials=tested.trials,
+            old=tested.old,
+            new=tested.new,
+            difference=tested.difference,
+            low=tested.difference - margin,
+            high=tested.difference + margin,
+            trials_needed=np.where(is_enough, tested.trials, _trials_needed(tested, limit, n_tests)),
+            verdict=np.select([tested.statistic > limit, is_enough], ["changed", "same"], "not enough data"),
+        )
+
+
+def _trials_needed(tested: Differences, limit: float, n_tests: int) -> Floats:
+    """Trials after which the smallest drop would be found, more than there are; infinite where nothing is known."""
+    planned = min(limit, NormalDist().inv_cdf(1 - FALSE_ALARMS / 2 / n_tests)) + Z_POWER
+    needed = np.ceil(np.maximum(tested.trials, 1) * (planned * tested.error / SMALLEST_DROP) ** 2)
+    fewest_flips = math.ceil(1 - math.log2(FALSE_ALARMS))
+    more_than_now: Floats = np.maximum(tested.trials + 1.0, fewest_flips)
+    return np.fmax(needed, more_than_now)
+
+
+def _rows(source: Source) -> pd.DataFrame:
+    """Rows of a result set, each once."""
+    rows = Results(source).rows()
+    twice = rows[rows.duplicated(LABELS)]
+    if len(twice):
+        first = twice.to_dict("records")[0]
+        name = "rows" if isinstance(source, pd.DataFrame) else source
+        raise StoreError(f"{name}: {_point_name(first)}, trial {first['trial']}, is there twice.")
+    return rows
+
+
+def _blocks(new: pd.DataFrame, old: pd.DataFrame) -> Iterator[_Block]:
+    """Test the points that both sets have, and their curves, a family at a time."""
+    rng = np.random.default_rng(0)
+    shared = new[POINT].drop_duplicates().merge(old[POINT].drop_duplicates()).sort_values(POINT)
+    for _, points in shared.groupby(FAMILY):
+        yield _block(points, new.merge(points), old.merge(points), rng)
+
+
+def _block(points: pd.DataFrame, new: pd.DataFrame, old: pd.DataFrame, rng: np.random.Generator) -> _Block:
+    """Test the points of one family and their curves."""
+    wide = [_wide(rows) for rows in (new, old)]
+    trials = _shared_trials(new, old)
+    if trials is None:
+        test, (new_t, old_t) = unpaired, (table.to_numpy(float) for table in wide)
+        noise = _variance(np.concatenate([new_t, old_t]))
+    else:
+        test, (new_t, old_t) = paired, (table.loc[trials].to_numpy(float) for table in wide)
+        noise = column_means((new_t - old_t) ** 2)
+    weights, learners = 1 / (noise + SMALLEST_DROP**2), points["learner"].to_numpy()
+    tested = test(_with_curves(new_t, weights, learners), _with_curves(old_t, weights, learners), rng)
+    return _Block(pd.concat([points, points[CURVE].drop_duplicates()]), trials is not None, tested)
+
+
+def _wide(rows: pd.DataFrame) -> pd.DataFrame:
+    """T with one row a trial and one column a learner and size, in order."""
+    return rows.pivot(index="trial", columns=["learner", "size"], values="t").sort_index(axis=1)
+
+
+def _with_curves(values: Floats, weights: Floats, learners: Any) -> Floats:
+    """Append to the points of a family the weighted mean over the points of each learner."""
+    own = [learners == learner for learner in pd.unique(learners)]
+    means = [np.average(values[:, its], axis=1, weights=weights[its]) for its in own]
+    return np.column_stack([values, *means])
+
+
+def _shared_trials(new: pd.DataFrame, old: pd.DataFrame) -> "pd.Index[int] | None":
+    """Trials of both sets that have the same model, if most of those in both have."""
+    models = [rows.groupby("trial")[["best", "constant"]].first() for rows in (new, old)]
+    common = models[0].index.intersection(models[1].index)
+    is_same = ((models[0].loc[common] - models[1].loc[common]).abs() <= SAME_MODEL).all(axis=1)
+    return common[is_same] if is_same.mean() > 0.5 else None
+
+
+def _variance(values: Floats) -> Floats:
+    """Variance of every column."""
+    return column_means((values - column_means(values)) ** 2)
+
+
+def _differing(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
+    """Number of rows with other numbers, or in one set only, at every point."""
+    both = new.merge(old, on=LABELS, how="outer", suffixes=("", "_old"))
+    values, others = (both[[f"{name}{suffix}" for name in NUMBERS]].to_numpy() for suffix in ("", "_old"))
+    is_equal = (values == others) | (np.isnan(values) & np.isnan(others))
+    return both.assign(differing=~is_equal.all(axis=1)).groupby(POINT)["differing"].sum().reset_index()
+
+
+def _concluded(table: pd.DataFrame, differing: pd.DataFrame, exact: bool) -> Comparison:
+    """Curves and points, with what the points mean for the curves and those for the whole."""
+    points = table.dropna(subset="size").astype({"size": int}).merge(differing)
+    curves = table[table["size"].isna()].drop(columns="size")
+    curves = curves.merge(points.groupby(CURVE)["differing"].sum().reset_index())
+    if exact:
+        for judged in (points, curves):
+            judged["verdict"] = np.where(judged["differing"] > 0, "changed", "same")
+    changed = points[points["verdict"] == "changed"][CURVE].drop_duplicates()
+    curves.loc[curves[CURVE].apply(tuple, axis=1).isin(changed.apply(tuple, axis=1)), "verdict"] = "changed"
+    unmatched = differing.merge(points[POINT], how="left", indicator=True).query("_merge == 'left_only'")
+    names = [_point_name(point) for point in unmatched.to_dict("records")]
+    found = {*curves["verdict"], *(["changed"] if exact and names else [])}
+    verdict = next(verdict for verdict in VERDICTS if verdict in found)
+    return Comparison(verdict, points, curves, names)
+
+
+def _point_name(point: Row) -> str:
+    return f"{_curve_name(point)} at size {point['size']}"
+
+
+def _curve_name(curve: Row) -> str:
+    return f"CIA({curve['n']}, {curve['k']}, {curve['b']:g}) {curve['learner']}"
+
+
+def _curve_told(curve: Row) -> str:
+    """Verdict on a curve, and what it rests on."""
+    how = "paired" if curve["is_paired"] else "unpaired"
+    told = f"{_curve_name(curve)}: {curve['verdict']} ({curve['trials']} trials, {how})"
+    if curve["verdict"] != "not enough data":
+        return told
+    if not math.isfinite(curve["trials_needed"]):
+        return f"{told}; more are needed to find a drop of {SMALLEST_DROP}"
+    return f"{told}; about {curve['trials_needed']:.0f} are needed to find a drop of {SMALLEST_DROP}"
+
+
+def _numbers(tested: Row) -> str:
+    """Old and new T, and their difference with its interval."""
+    return (
+        f"T {tested['old']:.3f} → {tested['new']:.3f}, difference {tested['difference']:+.3f} "
+        f"[{tested['low']:+.3f}, {tested['high']:+.3f}], {tested['differing']} rows differ"
+    )
