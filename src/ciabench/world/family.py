@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ciabench.bernoulli import Floats
 from ciabench.errors import FamilyError, check_between, check_integer
 from ciabench.world import calibration
-from ciabench.world.model import CIAModel, Seed, enumerated
+from ciabench.world.model import CIAModel, Seed
 
 MAX_DRAWS = 10_000
 """A family that accepts fewer than about one model in a thousand is called starved."""
@@ -150,8 +149,8 @@ class CIAFamily:
         if self.min_headroom > 0 and not low < 0.5 < high:
             return "headroom"  # P(x_0 = 1 | x) never crosses 1/2
         if model.enumerable:
-            masses = model.pattern_masses()
-            confidence, gain = _confidence_and_gain(model, enumerated(model.n))
+            masses, posterior = model.enumeration()
+            confidence, gain = _confidence_and_gain(model, posterior)
             return self._compare(float(masses @ confidence), 0.0, float(masses @ gain), 0.0) or "difficulty"
         return self._judge_by_sampling(model, rng)
 
@@ -159,7 +158,8 @@ class CIAFamily:
         """Draw growing samples until both conditions are settled; doubt counts against the model."""
         confidence, gain = np.empty(0), np.empty(0)
         for stage in STAGES:
-            fresh = _confidence_and_gain(model, model.sample_attributes(stage - confidence.size, rng))
+            X = model.sample_attributes(stage - confidence.size, rng)
+            fresh = _confidence_and_gain(model, model.posterior(X))
             confidence, gain = np.append(confidence, fresh[0]), np.append(gain, fresh[1])
             verdict = self._compare(*_mean_and_doubt(confidence), *_mean_and_doubt(gain))
             if verdict is not None:
@@ -179,9 +179,8 @@ class CIAFamily:
         return None
 
 
-def _confidence_and_gain(model: CIAModel, X: ArrayLike) -> tuple[Floats, Floats]:
+def _confidence_and_gain(model: CIAModel, posterior: Floats) -> tuple[Floats, Floats]:
     """For every row, max_z P(z | x) and what the Bayes rule wins there over the constant rule."""
-    posterior = model.posterior(X)
     advantage = 1 - 2 * (posterior @ model.probs[0])
     return posterior.max(axis=1), np.maximum(advantage if model.constant else -advantage, 0.0)
 

@@ -127,9 +127,11 @@ class CIAModel:
         """Bayes rule for the target: 1 where P(x_0 = 1 | x) > 1/2."""
         return (self.target_probability(X) > 0.5).astype(np.uint8)
 
-    def pattern_masses(self) -> Floats:
-        """P(x) of each of the 2**n patterns in `enumerated(n)`."""
-        return np.exp(bernoulli.log_likelihood(enumerated(self.n), self.weights, self.probs[1:]))
+    def enumeration(self) -> tuple[Floats, Floats]:
+        """P(x) (2**n,) and P(Z = z | x) (2**n, k) of all the patterns in `enumerated(n)`."""
+        joint = bernoulli.log_joint(enumerated(self.n), self.weights, self.probs[1:])
+        posterior, evidence = bernoulli.normalize(joint)
+        return np.exp(evidence), posterior
 
     def difficulty(self, rng: Seed = 0) -> float:
         """B = E[max_z P(z | x)], how well Z can be told from the attributes by one who knows the model.
@@ -137,7 +139,8 @@ class CIAModel:
         Exact up to n = 14; beyond, the mean over 100,000 draws (standard error below 0.0008).
         """
         if self.enumerable:
-            return float(self.pattern_masses() @ self.posterior(enumerated(self.n)).max(axis=1))
+            masses, posterior = self.enumeration()
+            return float(masses @ posterior.max(axis=1))
         X = self.sample_attributes(DIFFICULTY_DRAWS, np.random.default_rng(rng))
         return float(self.posterior(X).max(axis=1).mean())
 

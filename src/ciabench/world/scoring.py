@@ -138,15 +138,16 @@ class Scorer:
         """Return the first `n_blocks` blocks, drawing those that are missing."""
         while len(self._blocks) < n_blocks:
             X = self.model.sample_attributes(BLOCK, self._rng)
-            self._blocks.append(self._block(X, np.full(BLOCK, 1 / BLOCK)))
+            self._blocks.append(self._block(X, np.full(BLOCK, 1 / BLOCK), self.model.posterior(X)))
         return self._blocks[:n_blocks]
 
     def _enumerate(self) -> Block:
-        return self._block(enumerated(self.model.n), self.model.pattern_masses())
+        masses, posterior = self.model.enumeration()
+        return self._block(enumerated(self.model.n), masses, posterior)
 
-    def _block(self, X: Bits, masses: Floats) -> Block:
+    def _block(self, X: Bits, masses: Floats, posterior: Floats) -> Block:
         X.flags.writeable = False
-        surplus = 1 - 2 * self.model.target_probability(X)
+        surplus = 1 - 2 * (posterior @ self.model.probs[0])
         advantage = surplus if self.model.constant else -surplus
         return Block(X, masses, advantage, np.maximum(advantage, 0.0))
 
