@@ -8,7 +8,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 .PHONY: help figures test lint bench reference clean
 
 help:
-	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims"
+	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims, write its page"
 	@echo "make test                   set up, then lint, types, import contract and all tests"
 	@echo "make lint                   ruff, mypy and the import contract alone"
 	@echo "make bench                  time the library against its peers"
@@ -33,6 +33,7 @@ figures: $(INSTALLED)
 	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials $(TRIALS)
 	$(BIN)/ciabench figures results/paper.db --out results/figures
 	$(BIN)/ciabench claims results/paper.db --markdown results/claims.md --json results/claims.json || test $$? -eq 1
+	$(BIN)/ciabench report results/paper.db --out results/report.html
 
 reference: $(INSTALLED)
 	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials 300

@@ -155,6 +155,19 @@ def claims(stores: tuple[Path, ...], json_file: Path | None, markdown_file: Path
 
 
 @main.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="File to write; STORE with .html for .db without it.")
+@example("ciabench report results/paper.db --out results/report.html")
+def report(store: Path, out: Path | None) -> None:
+    """Write one page with curves, differences, claims, failures and provenance, to open in any browser."""
+    from ciabench.findings.report import write_report
+
+    path = out or store.with_suffix(".html")
+    write_report(store, path)
+    click.echo(f"{path}: open it in a browser.")
+
+
+@main.command()
 @click.argument("new", type=click.Path(path_type=Path))
 @click.argument("baseline", type=click.Path(path_type=Path))
 @click.option("--exact", is_flag=True, help="Ask for equal numbers to the last bit, as one platform gives them.")

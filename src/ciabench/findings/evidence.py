@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from ciabench.errors import StoreError
+
 Floats = NDArray[np.float64]
 Outcome = Literal["supports", "contradicts", "undecided"]
 Verdict = Literal["reproduced", "not reproduced", "not enough trials", "no data"]
@@ -34,6 +36,8 @@ class Estimate(NamedTuple):
     @classmethod
     def of(cls, values: Floats) -> "Estimate":
         """Estimate the mean of independent trials."""
+        if len(values) < 2:
+            raise StoreError("one trial tells no error; a test needs at least two")
         return cls(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))), len(values) - 1)
 
     def __sub__(self, other: "Estimate") -> "Estimate":

@@ -1,0 +1,163 @@
+"""The page in a real browser; skipped where there is none, unless CIABENCH_REQUIRE_BROWSER is set."""
+
+import io
+import os
+import shutil
+from itertools import product
+
+import matplotlib.image
+import numpy as np
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from ciabench.findings.report import write_report
+
+EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
+EM_BLUE = np.array([0x00, 0x72, 0xB2]) / 255
+FLAGS = (
+    "headless",
+    "no-sandbox",
+    "disable-gpu",
+    "disable-quic",
+    "no-first-run",
+    "disable-background-networking",
+    "disable-component-update",
+    "disable-sync",
+    "window-size=1300,1000",
+)
+DRAWN = "return document.querySelector('.plot').dataset.drawn === 'yes' && performance.now()"
+TRACES = """
+    const drawn = [...document.querySelectorAll('.plot')].filter((plot) => plot.data);
+    return drawn.map((plot) => plot.data.map((trace) => trace.name));"""
+FIRST = "const plot = document.querySelector('.plot'); return "
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        if os.environ.get("CIABENCH_REQUIRE_BROWSER"):
+            pytest.fail("the page must be tested in a browser: install chromium and chromium-driver.")
+        pytest.skip("no chromium with its driver here: the page is not tested in a browser")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield opened
+    opened.quit()
+
+
+@pytest.fixture
+def shown(browser, made_store, tmp_path):
+    """Open the page of a store with these learners; no error may have been told by the end."""
+
+    def show(learners, **changes):
+        path = tmp_path / "page.html"
+        write_report(made_store(learners, **changes), path)
+        browser.get(path.as_uri())
+        WebDriverWait(browser, 20).until(lambda _: browser.execute_script(DRAWN))
+        return browser
+
+    yield show
+    assert browser.get_log("browser") == []
+
+
+def blue_pixels(browser):
+    """Pixels of a screenshot in the colour of EM."""
+    pixels = matplotlib.image.imread(io.BytesIO(browser.get_screenshot_as_png()))[..., :3]
+    return int((np.abs(pixels - EM_BLUE).max(axis=-1) < 0.05).sum())
+
+
+def click(browser, selector):
+    browser.execute_script("document.querySelector(arguments[0]).click()", selector)
+
+
+def test_learners_vanish_from_all_panels_at_once(shown):
+    browser = shown(["EM", "COV", "Winnow"])
+    assert browser.execute_script(TRACES) == [["EM", "COV", "Winnow", "EM", "COV"]] * 2
+    seen = blue_pixels(browser)
+    assert seen > 300
+    browser.find_element("css selector", "#learners input[value=EM]").send_keys(Keys.SPACE)
+    assert browser.execute_script(TRACES) == [["COV", "Winnow", "COV"]] * 2
+    assert blue_pixels(browser) < seen / 2
+
+
+def test_statistic_and_axis_can_be_switched(shown):
+    browser = shown(["EM", "Winnow"])
+    success = browser.execute_script(
+        FIRST + "JSON.parse(document.getElementById('data').textContent).panels[0].curves.EM.success"
+    )
+    click(browser, "input[value=success]")
+    assert browser.execute_script(FIRST + "Array.from(plot.data[0].y)") == success
+    assert browser.execute_script(FIRST + "plot.layout.yaxis.title.text") == "success rate"
+    click(browser, "input[value=linear]")
+    assert browser.execute_script(FIRST + "plot._fullLayout.xaxis.type") == "linear"
+
+
+def test_a_hostile_name_is_only_a_name(shown):
+    browser = shown(["EM", EVIL])
+    assert browser.title == "made – ciabench"
+    assert [label.text for label in browser.find_elements("css selector", "#learners label")] == ["EM", EVIL]
+    browser.execute_script(
+        FIRST + "Plotly.Fx.hover(plot, [{curveNumber: 0, pointNumber: 1}, {curveNumber: 1, pointNumber: 1}])"
+    )
+    assert browser.execute_script("return [document.images.length, document.title]") == [0, "made – ciabench"]
+
+
+def test_differences_turn_their_sign_with_the_order(shown):
+    browser = shown(["EM", "Winnow", "COV"])
+    assert browser.find_element("css selector", "#heatmap td").text.startswith("−0.20")
+    Select(browser.find_element("id", "first")).select_by_value("Winnow")
+    Select(browser.find_element("id", "second")).select_by_value("EM")
+    assert browser.find_element("css selector", "#heatmap td").text.startswith("+0.20")
+    assert browser.find_element("css selector", "#heatmap caption").text == "T of Winnow minus T of EM"
+
+
+def test_data_shown_can_be_downloaded(shown, tmp_path):
+    browser = shown(["EM", 'say "hi", all'])
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    click(browser, "#learners input[value=EM]")
+    click(browser, "#download-curves")
+    WebDriverWait(browser, 20).until(lambda _: (tmp_path / "made-curves.csv").exists())
+    lines = (tmp_path / "made-curves.csv").read_text().splitlines()
+    assert lines[0] == "n,k,b,learner,size,trials,t,t_low,t_high"
+    assert len(lines) == 1 + 2 * 2
+    assert lines[1].startswith('10,2,0.9,"say ""hi"", all",10,5,')
+
+
+def test_values_can_be_read_with_the_arrow_keys(shown):
+    browser = shown(["EM", "Winnow"])
+    browser.find_element("css selector", ".plot").send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    hover = FIRST + "plot.querySelector('.hoverlayer').textContent"
+    WebDriverWait(browser, 5).until(lambda _: browser.execute_script(hover).startswith("100 examples"))
+
+
+def test_page_fits_a_phone_and_follows_dark_mode(shown):
+    browser = shown(["EM", "Winnow", "a learner with quite a long name, longer than a phone is wide, really"])
+    phone = {"width": 360, "height": 780, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    fits = "return document.documentElement.scrollWidth <= 360"
+    WebDriverWait(browser, 5).until(lambda _: browser.execute_script(fits))
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    assert browser.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+    WebDriverWait(browser, 5).until(lambda _: browser.execute_script(FIRST + "plot.layout.font.color") == "#e7eaee")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_fifty_panels_open_in_two_seconds(shown):
+    families = [(n, k, b) for n, k, b in product((5, 6, 7, 8, 9), (2, 3, 4, 5, 6), (0.8, 0.9))]
+    browser, times = shown(["EM", "COV", "Winnow"], families=families, trials=2), []
+    for _ in range(3):
+        browser.refresh()
+        times.append(WebDriverWait(browser, 20, poll_frequency=0.05).until(lambda _: browser.execute_script(DRAWN)))
+    assert min(times) < 2_000
+    assert len(browser.find_elements("css selector", ".plot")) == 50
+    click(browser, "input[value=pooled]")
+    browser.execute_cdp_cmd("Page.printToPDF", {})
+    assert len(browser.execute_script(TRACES)) == 50
