@@ -17,10 +17,8 @@ from ciabench.world.model import Bits, CIAModel, Seed, enumerated
 
 Rule = Callable[[Bits], Any]
 
-BLOCK = 10_000
-"""Draws in one block; a sample is a number of whole blocks."""
-
-FIRST_BLOCKS, MOST_BLOCKS = 2, 32
+FIRST_DRAWS, MOST_DRAWS = 20_000, 320_000
+"""Draws that all rules share, and most that a rule is given; each block of draws doubles those before it."""
 
 
 class Score(NamedTuple):
@@ -83,8 +81,8 @@ class Scorer:
         self._rng = np.random.default_rng(rng)
         self._blocks: list[Block] = [self._enumerate()] if self.exact else []
         self.constant = model.constant_success
-        first = self._sample(1 if self.exact else FIRST_BLOCKS)
-        self.headroom = sum(float(block.masses @ block.best_gain) for block in first) / len(first)
+        first = self._sample(0)
+        self.headroom = float(first.masses @ first.best_gain)
         self.best = self.constant + self.headroom
 
     def __repr__(self) -> str:
@@ -105,28 +103,28 @@ class Scorer:
 
     def score(self, predict: Rule) -> Score:
         """Score a rule: a callable from X (s, n) to s values of 0 or 1."""
+        blocks: list[Block] = []
         gains: list[Floats] = []
-        n_blocks = 1 if self.exact else FIRST_BLOCKS
         while True:
-            blocks = self._sample(n_blocks)
-            gains += [self._gain(predict, block) for block in blocks[len(gains) :]]
+            blocks.append(self._sample(len(blocks)))
+            gains.append(self._gain(predict, blocks[-1]))
             score = self._summarize(blocks, gains)
-            if self.exact or score.t_error <= self.t_target or n_blocks >= MOST_BLOCKS or self.headroom == 0:
+            draws = sum(gain.size for gain in gains)
+            if self.exact or score.t_error <= self.t_target or draws >= MOST_DRAWS or self.headroom == 0:
                 return score
-            n_blocks *= 2
 
     def _summarize(self, blocks: list[Block], gains: list[Floats]) -> Score:
         """Ratio of mean gains over all blocks, with its standard error."""
         gained = sum(float(block.masses @ gain) for block, gain in zip(blocks, gains, strict=True))
         possible = sum(float(block.masses @ block.best_gain) for block in blocks)
         if possible == 0:
-            return Score(self.constant + gained / len(blocks), np.nan, 0.0 if self.exact else np.nan)
+            return Score(self.constant + gained, np.nan, 0.0 if self.exact else np.nan)
         t = gained / possible
         if self.exact:
             return Score(self.constant + gained, t, 0.0)
         squares = sum(float(np.square(g - t * b.best_gain).sum()) for b, g in zip(blocks, gains, strict=True))
-        draws = BLOCK * len(blocks)
-        error = np.sqrt(squares / draws) / (np.sqrt(draws) * possible / len(blocks))
+        # Masses are 1 / FIRST_DRAWS, so `possible` is the mean of the best gain times draws / FIRST_DRAWS.
+        error = np.sqrt(squares) / (FIRST_DRAWS * possible)
         return Score(self.constant + t * self.headroom, t, float(error))
 
     def _gain(self, predict: Rule, block: Block) -> Floats:
@@ -134,12 +132,15 @@ class Scorer:
         predicted = _checked(predict(block.X), block.X.shape[0])
         return np.where(predicted == self.model.constant, 0.0, block.advantage)
 
-    def _sample(self, n_blocks: int) -> list[Block]:
-        """Return the first `n_blocks` blocks, drawing those that are missing."""
-        while len(self._blocks) < n_blocks:
-            X = self.model.sample_attributes(BLOCK, self._rng)
-            self._blocks.append(self._block(X, np.full(BLOCK, 1 / BLOCK), self.model.posterior(X)))
-        return self._blocks[:n_blocks]
+    def _sample(self, index: int) -> Block:
+        """Return a block, drawn when it is first asked for."""
+        if index == len(self._blocks):
+            size = FIRST_DRAWS * 2 ** max(index - 1, 0)
+            X = self.model.sample_attributes(size, self._rng)
+            parts = np.split(X, size // FIRST_DRAWS)  # a float copy of all of X would not fit the cache
+            posterior = np.concatenate([self.model.posterior(part) for part in parts])
+            self._blocks.append(self._block(X, np.full(size, 1 / FIRST_DRAWS), posterior))
+        return self._blocks[index]
 
     def _enumerate(self) -> Block:
         masses, posterior = self.model.enumeration()
@@ -157,7 +158,7 @@ def _checked(predicted: Any, size: int) -> NDArray[Any]:
     values = np.asarray(predicted)
     if values.shape != (size,):
         raise RuleError(f"a rule must return {size} values for {size} rows; got shape {values.shape}.")
-    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+    if values.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
         raise RuleError(f"a rule must return 0 or 1 for every row; got values such as {_odd_one(values)!r}.")
     return values
 
