@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ciabench.findings.figures import plot_curves as plot_curves
+    from ciabench.findings.pictures import plot_difference as plot_difference
+    from ciabench.findings.pictures import plot_model as plot_model
+    from ciabench.findings.pictures import plot_restarts as plot_restarts
     from ciabench.lab.results import Results as Results
     from ciabench.lab.session import learning_curve as learning_curve
     from ciabench.learners.cov import COV as COV
@@ -27,6 +30,9 @@ _HOMES = {
     "Winnow": "learners.winnow",
     "learning_curve": "lab.session",
     "plot_curves": "findings.figures",
+    "plot_difference": "findings.pictures",
+    "plot_model": "findings.pictures",
+    "plot_restarts": "findings.pictures",
     "CIAFamily": "world.family",
     "CIAModel": "world.model",
     "Scorer": "world.scoring",

@@ -1,0 +1,69 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import ciabench
+from ciabench import EM, CIAFamily, CIAModel, Scorer, plot_difference, plot_model, plot_restarts
+from ciabench.errors import StoreError
+from ciabench.findings.curves import paired_differences
+
+LEARNERS = {"EM": {10: 0.1, 100: 0.6}, "Winnow": {10: 0.2, 100: 0.4}}
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def em():
+    X, y = CIAFamily(n=10, k=3, b=0.9).draw(0).sample(60, 1)
+    return EM(n_init=8, random_state=0).fit(X, y)
+
+
+def test_pictures_are_public():
+    assert {"plot_curves", "plot_difference", "plot_model", "plot_restarts"} <= set(dir(ciabench))
+
+
+def test_difference_has_a_line_a_family(made_rows):
+    rows = pd.concat([made_rows(LEARNERS), made_rows(LEARNERS, family=(75, 3, 0.9))])
+    ax = plot_difference(rows, "EM", "Winnow")
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["CIA(10, 2, 0.9)", "CIA(75, 3, 0.9)"]
+    told = paired_differences(rows, "EM", "Winnow")
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), told[told["n"] == 10]["difference"])
+    with pytest.raises(StoreError, match="no rows of a learner called 'COV'"):
+        plot_difference(rows, "EM", "COV")
+
+
+@pytest.mark.parametrize(("n", "k"), [(10, 3), (75, 5), (1, 2)])
+def test_model_shows_every_probability(n, k):
+    rng = np.random.default_rng(n)
+    model = CIAModel(rng.dirichlet(np.ones(k)), rng.random((n + 1, k)))
+    ax = plot_model(model)
+    drawn = np.column_stack([line.get_ydata() for line in ax.lines[:k]])
+    np.testing.assert_array_equal(drawn, model.probs)
+    assert ax.get_title() == f"difficulty {model.difficulty():.3f}, headroom {Scorer(model, rng=0).headroom:.3f}"
+
+
+def test_restarts_end_at_their_likelihoods(em):
+    ax = plot_restarts(em)
+    ends = sorted(float(line.get_ydata()[-1]) for line in ax.lines if line.get_marker() == "o")
+    np.testing.assert_allclose(ends, np.sort(em.log_likelihoods_))
+    assert ax.get_title().startswith(f"{em.n_best_reproduced_} of 8 restarts reach the best")
+    with pytest.raises(NotFittedError):
+        plot_restarts(EM())
+
+
+def test_pictures_go_where_they_are_told_in_the_style_of_the_user(em, made_rows):
+    model = CIAModel([0.5, 0.5], [[0.9, 0.1], [0.8, 0.2]])
+    with plt.style.context({"axes.prop_cycle": plt.cycler(color=["#123456"])}):
+        _, axes = plt.subplots(1, 3)
+        assert plot_difference(made_rows(LEARNERS), "EM", "Winnow", axes[0]) is axes[0]
+        assert plot_model(model, axes[1]) is axes[1]
+        assert plot_restarts(em, axes[2]) is axes[2]
+    assert len(plt.get_fignums()) == 1
+    assert axes[0].lines[0].get_color() == axes[1].lines[0].get_color() == "#123456"
