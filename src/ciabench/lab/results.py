@@ -1,5 +1,6 @@
 """Rows of results as pandas frames, from a store, an exported table, or memory."""
 
+from html import escape
 from pathlib import Path
 
 import pandas as pd
@@ -42,6 +43,21 @@ class Results:
         else:
             with Store(source) as store:
                 self._rows = pd.DataFrame(store.rows(), columns=COLUMNS)
+
+    def __repr__(self) -> str:
+        return f"<Results: {self._told()}>"
+
+    def _repr_html_(self) -> str:
+        """Table of mean T for notebooks, a row a family and learner, a column a size."""
+        table = self.curves().pivot(index=["n", "k", "b", "learner"], columns="size", values="t")
+        return f"<p>{escape(self._told())}; mean T:</p>{table.to_html(float_format='{:.2f}'.format, na_rep='')}"
+
+    def _told(self) -> str:
+        """Count families, trials and rows, and name the learners."""
+        families, trials = self._rows.groupby(["n", "k", "b"]).ngroups, self._rows["trial"].nunique()
+        names = ", ".join(sorted(self._rows["learner"].unique()))
+        counts = [(families, "family", "families"), (trials, "trial", "trials"), (len(self._rows), "row", "rows")]
+        return ", ".join(f"{count:,} {one if count == 1 else many}" for count, one, many in counts) + f" of {names}"
 
     def rows(self) -> pd.DataFrame:
         """One row a trial, size and learner."""

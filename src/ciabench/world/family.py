@@ -87,6 +87,22 @@ class CIAFamily:
             object.__setattr__(self, "concentration", calibration.concentration(self.n, self.k, self.b))
         check_between("concentration", self.concentration, 0, np.inf)
 
+    def __repr__(self) -> str:
+        told = {name: value for name, value in vars(self).items() if value != getattr(CIAFamily, name, None)}
+        return f"CIAFamily({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks."""
+        told = {
+            "attributes": self.n,
+            "hidden values": self.k,
+            "difficulty": f"{self.b:g} ± {self.tolerance:g}",
+            "least headroom": f"{self.min_headroom:g}",
+            "concentration": f"{self.concentration:.4g}",
+        }
+        lines = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in told.items())
+        return f"<table><caption>CIA({self.n}, {self.k}, {self.b:g})</caption>{lines}</table>"
+
     def draw(self, rng: Seed = None) -> CIAModel:
         """Draw one accepted model."""
         return self.draw_counted(rng)[0]

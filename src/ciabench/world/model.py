@@ -20,6 +20,7 @@ Measured by `experiments/world_speed.py`: 2**14 patterns cost as much as the 20,
 """
 
 DIFFICULTY_DRAWS = 100_000
+HTML_ATTRIBUTES = 12
 
 
 @lru_cache(maxsize=4)
@@ -76,6 +77,17 @@ class CIAModel:
 
     def __repr__(self) -> str:
         return f"CIAModel(n={self.n}, k={self.k})"
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks: weight, target and the first attributes by hidden value."""
+        shown = min(self.n, HTML_ATTRIBUTES)
+        names = ["z", "weight", "target", *map(str, range(1, shown + 1)), *["…"] * (self.n > shown)]
+        head = "".join(f"<th>{name}</th>" for name in names)
+        lines = [
+            f"<tr><th>{z}</th>" + "".join(f"<td>{value:.2f}</td>" for value in (weight, *self.probs[: shown + 1, z]))
+            for z, weight in enumerate(self.weights)
+        ]
+        return f"<table><caption>{self!r}</caption><tr>{head}</tr>{'</tr>'.join(lines)}</tr></table>"
 
     @property
     def n(self) -> int:
