@@ -6,6 +6,8 @@ Prints processor seconds (medians, the two sides taking turns) and their ratio, 
 
 import argparse
 import statistics
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -21,6 +23,10 @@ from stepmix.stepmix import StepMix
 from threadpoolctl import threadpool_limits
 
 from ciabench import EM, CIAFamily, NaiveBayes, Perceptron, Winnow
+from ciabench.lab.guard import Guard
+from ciabench.lab.learner import resolve
+from ciabench.lab.tasks import CIATasks
+from ciabench.lab.trial import Job, Plan, run_cell
 from ciabench.learners import mixture
 
 SIZES = [(100, 10), (1000, 10), (10000, 10), (100, 75), (1000, 75), (10000, 75), (1000, 500)]
@@ -50,6 +56,20 @@ def data(size: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     return CIAFamily(n, 2, 0.9).draw(rng=size + n).sample(size, rng=0)
 
 
+def stepmix(size: int) -> StepMix:
+    """StepMix with the stopping rule of our EM; its tolerances are on the mean log-likelihood."""
+    return StepMix(
+        n_components=2,
+        measurement="binary",
+        n_init=RESTARTS,
+        abs_tol=TOLERANCE / size,
+        rel_tol=0.0,
+        max_iter=10_000,
+        random_state=0,
+        progress_bar=0,
+    )
+
+
 def against_stepmix(size: int, n: int, rounds: int) -> dict[str, object]:
     X, y = data(size, n)
     rows = np.column_stack([y, X])
@@ -59,17 +79,7 @@ def against_stepmix(size: int, n: int, rounds: int) -> dict[str, object]:
         likelihoods["ours"] = EM(n_init=RESTARTS, tol=TOLERANCE, random_state=0).fit(X, y).log_likelihood_
 
     def theirs() -> None:
-        peer = StepMix(
-            n_components=2,
-            measurement="binary",
-            n_init=RESTARTS,
-            abs_tol=TOLERANCE / size,
-            rel_tol=0.0,
-            max_iter=10_000,
-            random_state=0,
-            progress_bar=0,
-        )
-        likelihoods["theirs"] = peer.fit(rows).score(rows) * size
+        likelihoods["theirs"] = stepmix(size).fit(rows).score(rows) * size
 
     mine, other = take_turns(ours, theirs, rounds)
     return {
@@ -166,8 +176,87 @@ def evaluations_saved(problems: int) -> str:
     )
 
 
+def protocol(trials: int) -> dict[str, object]:
+    """Cells of the paper's six panels, end to end, against StepMix and scikit-learn on the same training data.
+
+    The peers' side gets the models and samples for nothing, and tests on 20,000 simulated rows.
+    """
+    learners = tuple(resolve(name, name, {}) for name in ("EM", "COV", "Winnow", "Perceptron", "NaiveBayes"))
+    families = tuple(CIATasks(CIAFamily(n, k, 0.9)) for n in (10, 75) for k in (2, 3, 5))
+    plan = Plan(1997, trials, (100, 1000), families, learners)
+    jobs = [Job(family, trial, plan.wanted()) for family in range(len(families)) for trial in range(trials)]
+    guard, mine, other = Guard(time_limit=600), 0.0, 0.0
+    run_cell(plan, jobs[0], guard)
+    for job in jobs:
+        mine += seconds(lambda job=job: run_cell(plan, job, guard), 1)
+        family = families[job.family]
+        task = family.task(1997, family.identity, job.trial)
+        test = task.judge.model.sample(20_000, rng=job.trial)
+        for size in plan.sizes:
+            other += seconds(lambda size=size, task=task, test=test: peers_on(*task.training(size), *test), 1)
+    return {
+        "what": "paper's protocol, end to end",
+        "setting": f"{len(jobs)} cells",
+        "peer": "StepMix + scikit-learn",
+        "ours": mine,
+        "theirs": other,
+        "note": "five learners; the peers' side: StepMix twice, Perceptron twice, BernoulliNB",
+    }
+
+
+def peers_on(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> None:
+    """Fit and test what others offer in place of our five learners."""
+    if y.min() == y.max():
+        return
+    rows = np.column_stack([y, X])
+    for _ in range(2):
+        stepmix(len(X)).fit(rows).predict_proba(np.column_stack([y_test, X_test]))
+        TheirPerceptron().fit(X, y).score(X_test, y_test)
+    BernoulliNB().fit(X, y).score(X_test, y_test)
+
+
+def growth() -> tuple[pd.DataFrame, str]:
+    """Time of EM against s and n, and the slopes of the lines on logarithmic axes."""
+    found = []
+    for size, n in [(s, 75) for s in (1000, 4000, 16000, 64000)] + [(2000, n) for n in (50, 100, 200, 400)]:
+        X, y = CIAFamily(n, 2, 0.9).draw(rng=1).sample(size, rng=0)
+        problem = mixture.make_problem(np.column_stack([y, X]), np.ones(size))
+        starts = mixture.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
+        step = statistics.median(seconds(lambda p=problem, t=starts: mixture.em_step(p, t), 5) for _ in range(5))
+        found.append({"size": size, "n": n, "seconds": step})
+    table = pd.DataFrame(found)
+    slopes = {
+        name: np.polyfit(np.log(part[name]), np.log(part["seconds"]), 1)[0]
+        for name, part in (("size", table[:4]), ("n", table[4:]))
+    }
+    return table, f"one evaluation of EM grows as s^{slopes['size']:.2f} and n^{slopes['n']:.2f}"
+
+
+def fresh_process(code: str) -> tuple[float, float]:
+    """Processor seconds and peak memory (MB) of a new Python process."""
+    measure = "import resource as r; u = r.getrusage(r.RUSAGE_SELF); print(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)"
+    told = subprocess.run([sys.executable, "-c", f"{code}\n{measure}"], capture_output=True, text=True, check=True)
+    used, memory = told.stdout.split()[-2:]
+    return float(used), float(memory)
+
+
+def footprints() -> list[str]:
+    """Start-up times, and the memory of a large fit."""
+    fit = "import numpy as np; from ciabench import EM; X = np.eye(10, dtype=np.uint8); EM(n_init=2).fit(X, X[:, 0])"
+    large = (
+        "import numpy as np; from ciabench import EM; X = np.random.default_rng(0).integers(0, 2, (10**6, 75), "
+        "dtype=np.uint8); y = X[:, 0] ^ (X[:, 1] & X[:, 2]); EM(max_iter=10, tol=1e3, random_state=0).fit(X, y)"
+    )
+    memory = fresh_process(large)[1]
+    return [
+        f"import ciabench: {fresh_process('import ciabench')[0]:.2f} s; "
+        f"the command line: {fresh_process('from ciabench.cli import main')[0]:.2f} s; "
+        f"first fit in a new process: {fresh_process(fit)[0]:.2f} s",
+        f"10^6 × 75 rows fitted with 20 restarts: peak {memory:.0f} MB, {memory / 600:.2f}× the data as float64",
+    ]
+
+
 def picture(table: pd.DataFrame, path: Path) -> None:
-    matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
     shown = table[table["peer"] != "floor"].iloc[::-1]
@@ -177,6 +266,16 @@ def picture(table: pd.DataFrame, path: Path) -> None:
     ax.set(xscale="log", xlabel="times faster than the peer (processor time)")
     ax.axvline(1, color="0.6")
     ax.spines[["top", "right"]].set_visible(False)
+    plt.savefig(path, dpi=150)
+
+
+def picture_growth(table: pd.DataFrame, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(1, 2, figsize=(7, 3), layout="constrained", sharey=True)
+    for ax, name, part in ((axes[0], "size", table[:4]), (axes[1], "n", table[4:])):
+        ax.loglog(part[name], part["seconds"] * 1e3, "o-", color="#0072B2")
+        ax.set(xlabel={"size": "rows (n = 75)", "n": "attributes (2,000 rows)"}[name], ylabel="ms an evaluation")
     plt.savefig(path, dpi=150)
 
 
@@ -192,16 +291,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--problems", type=int, default=240)
+    parser.add_argument("--trials", type=int, default=1, help="trials a panel of the protocol")
     parser.add_argument("--out", type=Path, default=Path("results"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    matplotlib.use("agg")
     found = [against_stepmix(size, n, options.rounds) for size, n in SIZES]
     found += [against_products(size, n, options.rounds) for size, n in [(10000, 75), (1000, 500)]]
     found += [row for size in (1000, 20000) for row in against_scikit_learn(size, 75, options.rounds)]
+    found.append(protocol(options.trials))
     table = pd.DataFrame(found)
     table["ratio"] = table["theirs"] / table["ours"]
-    remarks = [winnow_rate(10000, 75, options.rounds), evaluations_saved(options.problems)]
+    grown, told = growth()
+    remarks = [winnow_rate(10000, 75, options.rounds), evaluations_saved(options.problems), told, *footprints()]
     options.out.mkdir(exist_ok=True)
+    picture_growth(grown, options.out / "growth.png")
     table.to_csv(options.out / "speed.csv", index=False)
     (options.out / "speed.md").write_text(markdown(table, remarks), encoding="utf-8")
     picture(table, options.out / "speed.png")

@@ -4,7 +4,11 @@ Inside the learners X is a C-contiguous uint8 array or a CSR matrix whose stored
 0 for `classes_[0]` and 1 for `classes_[1]`.
 """
 
+import os
+import sys
 from abc import ABC, abstractmethod
+from functools import cache
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +44,13 @@ def rule_scores(rows: Any, coefficients: Floats, intercept: float) -> Floats:
     return scores
 
 
+@cache
+def tell_of_compilation() -> None:
+    """Say once, in a fresh installation, why the first fit takes so long."""
+    if os.environ.get("NUMBA_CACHE_DIR") is None and not any((Path(__file__).parent / "__pycache__").glob("*.nbi")):
+        print("ciabench: compiling kernels, once; this takes some 20 seconds …", file=sys.stderr, flush=True)
+
+
 class BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Input checks, label encoding and `predict` for classifiers of 0/1 data into two classes."""
 
@@ -64,6 +75,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _check_training_data(self, X: ArrayLike, y: ArrayLike, *, reset: bool = True) -> tuple[Any, Bits]:
         """Checked X, and y as 0/1; sets `classes_` and, when `reset`, what the columns are."""
+        tell_of_compilation()
         rows, labels = self._validated(X, y, reset=reset)
         if reset:
             self.classes_ = two_classes(labels)
