@@ -31,14 +31,17 @@ test: lint
 # Exit code 1 of a command is a finding (a claim that is not reproduced), not an error of making.
 figures: $(INSTALLED)
 	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials $(TRIALS)
+	$(BIN)/ciabench run experiments/spelling.toml --out results --jobs $(JOBS)
 	$(BIN)/ciabench figures results/paper.db --out results/figures
-	$(BIN)/ciabench claims results/paper.db --markdown results/claims.md --json results/claims.json || test $$? -eq 1
+	$(BIN)/ciabench figures results/spelling.db --out results/figures
+	$(BIN)/ciabench claims results/paper.db results/spelling.db --markdown results/claims.md --json results/claims.json || test $$? -eq 1
 	$(BIN)/ciabench report results/paper.db --out results/report.html
 
 reference: $(INSTALLED)
 	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials 300
 	$(BIN)/ciabench run experiments/omitted.toml --out results --jobs $(JOBS)
 	$(BIN)/ciabench run experiments/beyond.toml --out results --jobs $(JOBS)
+	$(BIN)/ciabench run experiments/spelling.toml --out results --jobs $(JOBS)
 	$(BIN)/python experiments/renew_reference.py
 
 bench: $(INSTALLED)

@@ -19,7 +19,8 @@ from ciabench.findings.selection import combined
 from ciabench.lab.export import export
 from ciabench.lab.store import Store
 
-EXPERIMENTS = ("paper", "omitted", "beyond")
+EXPERIMENTS = ("paper", "omitted", "beyond", "spelling")
+DRAWN = ("paper", "spelling")
 RESULTS = Path("results")
 REFERENCE = RESULTS / "reference"
 
@@ -32,7 +33,7 @@ def main() -> None:
             export(store, "csv", REFERENCE / f"{name}.csv.gz", timings=False)
     tables = {name: Results(REFERENCE / f"{name}.csv.gz").rows() for name in EXPERIMENTS}
     with tempfile.TemporaryDirectory() as folder:
-        for path in write_figures(tables["paper"], folder):
+        for path in (path for name in DRAWN for path in write_figures(tables[name], folder)):
             if path.suffix == ".png":
                 shutil.copy(path, REFERENCE / path.name)
     findings = check_claims(combined(tables.values()))

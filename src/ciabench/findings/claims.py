@@ -16,6 +16,7 @@ from ciabench.errors import StoreError
 from ciabench.findings.curves import passing_sizes
 from ciabench.findings.evidence import Estimate, Evidence, Level, Verdict, above, below, decided, verdict, within
 from ciabench.findings.selection import Data, Family, named
+from ciabench.findings.spelling import mean_leads
 from ciabench.world.model import CIAModel
 
 ERROR_RATE = 0.05
@@ -24,6 +25,9 @@ SIMILAR = 0.1
 
 DISMAL = 0.15
 """T up to this is called dismal (ours)."""
+
+NO_BETTER, FAR_ABOVE = 0.02, 0.05
+"""Leads in accuracy over the majority up to and from which a learner is called no better, and far above (ours)."""
 
 
 class Finding(NamedTuple):
@@ -264,6 +268,22 @@ def _bayes_rule_is_linear(data: Data) -> list[Evidence]:
         X = all_patterns(n)
         differing += int((model.predict(X) != (X @ coefficients + intercept > 0)).sum())
     return [decided("patterns on which the two rules differ, negated", -differing, (-differing, -differing), -0.5)]
+
+
+@claim("C12", "real text: on the whole EM tells two words apart no better than the majority, Winnow far better")
+def _spelling(data: Data) -> list[Evidence]:
+    em, winnow = mean_leads(data.rows, "EM"), mean_leads(data.rows, "Winnow")
+    exceptions = [f"{pair} +{lead:.3f}" for pair, lead in em.items() if lead >= NO_BETTER]
+    told = f"; not so in {len(exceptions)}: {', '.join(exceptions)}" if exceptions else ""
+    over, level = f"mean over {len(em)} pairs", data.levels(3)
+    leads = [Estimate.of(np.array(list(one.values()))) for one in (em, winnow, mean_leads(data.rows, "Winnow", "EM"))]
+    evidence = [
+        below(f"{over}: EM leads the majority by less than {NO_BETTER}{told}", leads[0], NO_BETTER, level),
+        above(f"{over}: Winnow leads it by more than {FAR_ABOVE}", leads[1], FAR_ABOVE, level),
+        above(f"{over}: Winnow ahead of EM", leads[2], 0.0, level),
+    ]
+    # Only more pairs would decide, which no number of trials brings.
+    return [one._replace(trials_needed=None) for one in evidence]
 
 
 @claim("B1", "beyond the paper: EM with a selected number of classes regains the lead once s suffices (n = 10, k = 5)")

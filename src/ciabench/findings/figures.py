@@ -12,10 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from ciabench.findings.curves import FAMILY, learning_curves
+from ciabench.findings.spelling import accuracies, of_pairs
 
 FLOOR, CEILING = -0.5, 1.08
 """T below the floor is drawn as an arrow on it, so that a dismal start does not squash the rest."""
 
+PANELS_IN_LINE = 6
 FORMATS = ("png", "svg", "pdf")
 COLORS = ("#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#8C6D1F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
@@ -95,10 +97,58 @@ def overview(curves: pd.DataFrame) -> Figure:
     return figure
 
 
+def spelling_figure(told: pd.DataFrame) -> Figure:
+    """`accuracies` in one figure: a panel for each pair, a line for each learner, a dashed one for the majority."""
+    pairs = list(told["task"].unique())
+    n_lines = -(-len(pairs) // PANELS_IN_LINE)
+    figure, axes = plt.subplots(
+        n_lines,
+        min(len(pairs), PANELS_IN_LINE),
+        figsize=(2.6 * min(len(pairs), PANELS_IN_LINE), 2.4 * n_lines + 0.5),
+        squeeze=False,
+        layout="constrained",
+    )
+    for pair, ax in zip(pairs, axes.flat, strict=False):
+        _draw_pair(told[told["task"] == pair], ax)
+    for ax in axes.flat[len(pairs) :]:
+        ax.set_axis_off()
+    figure.supxlabel("accuracy in % against training examples; dashed: majority; bars: standard error", fontsize=8)
+    _shared_legend(figure)
+    return figure
+
+
+def _draw_pair(told: pd.DataFrame, ax: Axes) -> None:
+    """Draw one pair: accuracies at the sizes that it has examples for, and at last with all of them."""
+    largest, examples = told["size"].max(), told["examples"].iloc[0]
+    drawn = told[(told["size"] < 0.8 * examples) | (told["size"] == largest)]
+    sizes = sorted(drawn["size"].unique())
+    for learner, curve in drawn.groupby("learner"):
+        look = style(str(learner), told["learner"])
+        places = [sizes.index(size) for size in curve["size"]]
+        ax.errorbar(places, 100 * curve["accuracy"], 100 * curve["error"], label=str(learner), capsize=2, **look)
+    ax.axhline(100 * told["majority"].iloc[0], color="0.4", linestyle="--", linewidth=1, label="majority")
+    labels = [f"{size:,}" if size < 0.8 * examples else "all" for size in sizes]
+    ax.set_xticks(range(len(sizes)), labels, fontsize=8)
+    ax.set_title(f"{told['task'].iloc[0]} ({examples:,})", fontsize=9)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
 def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
-    """Write fig1, fig2, … (by b, k, then n: the paper's order) and overview, each as PNG, SVG, PDF and CSV."""
+    """Write fig1, fig2, … (by b, k, then n: the paper's order) and overview, each as PNG, SVG, PDF and CSV.
+
+    Pairs of words go into one figure, `spelling`.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    pairs = of_pairs(rows)
+    told = accuracies(pairs)
+    written = [] if told.empty else _save(spelling_figure(told), folder / "spelling", told)
+    drawn = rows.drop(index=pairs.index)
+    return written if drawn.empty else written + _write_curves(drawn, folder)
+
+
+def _write_curves(rows: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write a figure for each family, and the overview."""
     curves, written = learning_curves(rows), []
     for number, (_, family) in enumerate(curves.groupby(["b", "k", "n"]), start=1):
         ax = _draw(family)

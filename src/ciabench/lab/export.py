@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from ciabench.errors import StoreError
-from ciabench.lab.results import COLUMNS
+from ciabench.lab.results import columns_of
 from ciabench.lab.spec import Spec
 from ciabench.lab.store import Store
 
@@ -49,15 +49,15 @@ def _opened(path: Path, *, compress: bool) -> Iterator[IO[str]]:
 
 def write(store: Store, form: Format, stream: IO[str], timings: bool = True) -> None:
     """Write CSV or JSON to a stream; floats keep their last bit."""
-    rows = _rows(store, timings)
+    rows, columns = _rows(store, timings), _columns(store, timings)
     if form == "csv":
-        csv.writer(stream, lineterminator="\n").writerow(_columns(timings))
+        csv.writer(stream, lineterminator="\n").writerow(columns)
         csv.writer(stream, lineterminator="\n").writerows(rows)
         return
     stream.write(f'{{"provenance": {_told(store)},\n"rows": [')
     for position, row in enumerate(rows):
         stream.write(",\n" if position else "\n")
-        stream.write(json.dumps(dict(zip(_columns(timings), row, strict=True))))
+        stream.write(json.dumps(dict(zip(columns, row, strict=True))))
     stream.write("\n]}\n")
 
 
@@ -65,13 +65,14 @@ def _write_parquet(store: Store, path: Path, timings: bool) -> None:
     import pandas as pd
 
     try:
-        pd.DataFrame(_rows(store, timings), columns=_columns(timings)).to_parquet(path)
+        pd.DataFrame(_rows(store, timings), columns=_columns(store, timings)).to_parquet(path)
     except ImportError:
         raise StoreError("--to parquet needs pyarrow: pip install pyarrow.") from None
 
 
-def _columns(timings: bool) -> list[str]:
-    return COLUMNS if timings else COLUMNS[:-1]
+def _columns(store: Store, timings: bool) -> list[str]:
+    columns = columns_of(store)
+    return columns if timings else columns[:-1]
 
 
 def _rows(store: Store, timings: bool) -> Iterator[tuple[Any, ...]]:

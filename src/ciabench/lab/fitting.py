@@ -47,7 +47,7 @@ class Bench:
         if learner.builtin:
             classifier.fit(np.eye(2, dtype=np.uint8), np.arange(2, dtype=np.uint8)).predict(np.eye(2, dtype=np.uint8))
 
-    def fit(self, learner: Learner, random_state: int, X: Bits, y: Bits) -> Fit:
+    def fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
         """Fit on copies of the data."""
         X, y = X.copy(), y.copy()
         with warnings.catch_warnings():
@@ -58,13 +58,13 @@ class Bench:
             seconds = time.perf_counter() - started
         return Fit(seconds, _iterations(self._classifier))
 
-    def predict(self, X: Bits) -> Bits:
+    def predict(self, X: Any) -> Bits:
         """Labels of the last fit, checked."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return checked_labels(self._classifier.predict(X), len(X))
+            return checked_labels(self._classifier.predict(X), X.shape[0])
 
-    def _fit_or_settle(self, X: Bits, y: Bits) -> None:
+    def _fit_or_settle(self, X: Any, y: Bits) -> None:
         """Fit; a classifier may refuse a sample with one class only, and then stands for that class."""
         try:
             self._classifier.fit(X, y)
@@ -80,9 +80,9 @@ class _Settled:
     def __init__(self, label: int) -> None:
         self.label = label
 
-    def predict(self, X: Bits) -> NDArray[np.uint8]:
+    def predict(self, X: Any) -> NDArray[np.uint8]:
         """Return the label for every row."""
-        return np.full(len(X), self.label, dtype=np.uint8)
+        return np.full(X.shape[0], self.label, dtype=np.uint8)
 
 
 def checked_labels(labels: Any, size: int) -> Bits:

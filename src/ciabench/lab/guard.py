@@ -67,7 +67,7 @@ class Guard:
     def __exit__(self, *reason: object) -> None:
         self.close()
 
-    def fit(self, learner: Learner, random_state: int, X: Bits, y: Bits) -> Fit:
+    def fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
         """Fit in the child; starting it and importing the learner are not part of the learner's time."""
         if self._child is None:
             self._child, self._ready = _start_child(), set()
@@ -78,7 +78,7 @@ class Guard:
         fit: Fit = self._ask(self.time_limit, "fit", learner, random_state, X, y)
         return fit
 
-    def predict(self, X: Bits) -> Bits:
+    def predict(self, X: Any) -> Bits:
         """Labels of the last fit."""
         labels: Bits = self._ask(self.time_limit, "predict", X)
         return labels

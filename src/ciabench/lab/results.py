@@ -11,6 +11,8 @@ from ciabench.lab.store import Store
 LABELS = ["n", "k", "b", "trial", "size", "learner"]
 MEASURES = ["success", "best", "constant", "t", "t_error", "fit_seconds"]
 COLUMNS = LABELS + MEASURES
+TASK = "task"
+"""Column before all others that names the tasks, in results of which some are pairs of words."""
 
 
 class Results:
@@ -42,7 +44,7 @@ class Results:
             self._rows = _checked(_read_csv(Path(source)), str(source))
         else:
             with Store(source) as store:
-                self._rows = pd.DataFrame(store.rows(), columns=COLUMNS)
+                self._rows = pd.DataFrame(store.rows(), columns=columns_of(store))
 
     def __repr__(self) -> str:
         return f"<Results: {self._told()}>"
@@ -73,6 +75,11 @@ class Results:
         grouped = self._rows.assign(gain=gain, room=room).groupby(["n", "k", "b", "learner", "size"])
         curves = grouped.agg(trials=("t", "size"), t=("t", "mean"), t_sem=("t", "sem"))
         return curves.assign(pooled=grouped["gain"].sum() / grouped["room"].sum()).reset_index()
+
+
+def columns_of(store: Store) -> list[str]:
+    """Columns of the rows of a store."""
+    return [TASK, *COLUMNS] if store.has_pairs() else COLUMNS
 
 
 def _read_csv(path: Path) -> pd.DataFrame:

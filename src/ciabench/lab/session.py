@@ -14,8 +14,9 @@ from ciabench.lab.experiment import Experiment
 from ciabench.lab.learner import from_estimator
 from ciabench.lab.progress import Style, Tally, following
 from ciabench.lab.provenance import environment
-from ciabench.lab.results import COLUMNS, LABELS
+from ciabench.lab.results import COLUMNS, LABELS, TASK
 from ciabench.lab.runner import run_cells
+from ciabench.lab.spec import label
 from ciabench.lab.store import Counts, Store
 from ciabench.lab.tasks import CIATasks
 from ciabench.lab.trial import CellRow, Job, Plan
@@ -118,12 +119,16 @@ def learning_curve(
     >>> rows.groupby("size")["t"].mean().round(1).tolist()
     [-0.2, 0.9]
     """
-    plan = _plan(family, learners, sizes, trials, random_state)
-    jobs = [Job(0, trial, plan.wanted()) for trial in range(trials)]
+    return run_plan(_plan(family, learners, sizes, trials, random_state), n_jobs)
+
+
+def run_plan(plan: Plan, n_jobs: int) -> pd.DataFrame:
+    """Compute all cells of a plan in memory: their rows, without what failed, of which a warning tells."""
+    jobs = [Job(family, trial, plan.wanted()) for family in range(len(plan.families)) for trial in range(plan.trials)]
     found: list[CellRow] = []
     with (
         pool("processes", n_jobs) as workers,
-        following("bar", Tally(plan, 0, trials)) as show,
+        following("bar", Tally(plan, 0, len(jobs))) as show,
         closing(run_cells(plan, jobs, workers)) as cells,
     ):
         for cell in cells:
@@ -160,11 +165,12 @@ def _frame(plan: Plan, cells: list[CellRow]) -> pd.DataFrame:
         for score in cell.scores:
             if score.error is None:
                 name = plan.learners[score.learner].name
-                label = (told["n"], told["k"], told["b"], cell.trial, score.size, name)
+                labels = (label(told), told["n"], told["k"], told["b"], cell.trial, score.size, name)
                 measured = (score.success, cell.best, cell.constant, score.t, score.t_error, score.fit_seconds)
-                rows.append(label + measured)
-    rows.sort(key=lambda row: row[: len(LABELS)])
-    return pd.DataFrame(rows, columns=COLUMNS)
+                rows.append(labels + measured)
+    rows.sort(key=lambda row: row[1 : 1 + len(LABELS)])
+    has_pairs = any("pair" in family.identity for family in plan.families)
+    return pd.DataFrame(rows, columns=[TASK, *COLUMNS])[[TASK, *COLUMNS] if has_pairs else COLUMNS]
 
 
 def _warn_of_failures(plan: Plan, cells: list[CellRow]) -> None:

@@ -9,6 +9,17 @@ RESULT_VERSION = 1
 Spec = dict[str, Any]
 
 
+def label(family: Spec) -> str:
+    """What a family is called.
+
+    Examples
+    --------
+    >>> label({"n": 10, "k": 2, "b": 0.9}), label({"pair": "passed/past"})
+    ('CIA(10, 2, 0.9)', 'passed/past')
+    """
+    return str(family["pair"]) if "pair" in family else "CIA({n}, {k}, {b:g})".format_map(family)
+
+
 def contradictions(old: Spec, new: Spec) -> list[str]:
     """What a new spec takes away from an old one or changes in it; more trials, sizes, families or learners do not.
 
@@ -49,7 +60,7 @@ def _lost(kind: str, old: dict[str, Spec], new: dict[str, Spec]) -> Iterator[str
 
 
 def _by_label(families: list[Spec]) -> dict[str, Spec]:
-    return {f"CIA({family['n']}, {family['k']}, {family['b']:g})": family for family in families}
+    return {label(family): family for family in families}
 
 
 def _by_name(learners: list[Spec]) -> dict[str, Spec]:

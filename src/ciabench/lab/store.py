@@ -11,7 +11,17 @@ from ciabench.errors import StoreError
 from ciabench.lab.lock import Lock
 from ciabench.lab.seeds import canonical, digest
 from ciabench.lab.spec import RESULT_VERSION, Spec, contradictions
-from ciabench.lab.tables import APPLICATION_ID, FAILURES, PUT_CELL, PUT_SCORE, ROWS, SCHEMA, SCHEMA_VERSION
+from ciabench.lab.tables import (
+    APPLICATION_ID,
+    FAILURES,
+    HAS_PAIRS,
+    PUT_CELL,
+    PUT_SCORE,
+    ROWS,
+    SCHEMA,
+    SCHEMA_VERSION,
+    TASK_ROWS,
+)
 from ciabench.lab.trial import CellRow, Job, Plan, ScoreRow
 
 CHUNK = 500
@@ -31,6 +41,7 @@ class Failure(NamedTuple):
     size: int | None
     learner: str | None
     error: str
+    task: str
 
 
 class Counts(NamedTuple):
@@ -140,10 +151,14 @@ class Store:
         """List what failed, with its cause."""
         return map(Failure._make, self._all(FAILURES))
 
+    def has_pairs(self) -> bool:
+        """Tell whether some of its tasks are pairs of words."""
+        return bool(self._value(HAS_PAIRS))
+
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the tidy rows of all scores that are done, always in the same order."""
+        """Iterate over the tidy rows of all scores that are done, always in the same order; with pairs, task first."""
         with _told(self.path):
-            yield from self._connection.execute(ROWS)
+            yield from self._connection.execute(TASK_ROWS if self.has_pairs() else ROWS)
 
     def _admit(self, spec: Spec, environment: Mapping[str, Any]) -> None:
         """Take the experiment in, if it is new or only adds to what is there."""
@@ -168,6 +183,8 @@ class Store:
             values = (identity, told["n"], told["k"], told["b"])
             self._connection.execute("INSERT OR IGNORE INTO family (identity, n, k, b) VALUES (?, ?, ?, ?)", values)
             self._families.append(self._value("SELECT id FROM family WHERE identity = ?", identity))
+        if self._value("SELECT count(*) FROM family") > len(plan.families):
+            raise StoreError(f"{self.path}: was made from a corpus that has changed since; start a new store.")
         for learner in plan.learners:
             named = (learner.name, learner.identity)
             self._connection.execute("INSERT OR IGNORE INTO learner (name, identity) VALUES (?, ?)", named)

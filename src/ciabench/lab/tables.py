@@ -38,17 +38,24 @@ PUT_CELL = """
 
 PUT_SCORE = "INSERT OR REPLACE INTO score VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
+TASK = "coalesce(json_extract(family.identity, '$.pair'), printf('CIA(%d, %d, %g)', n, k, b))"
+"""What a family is called."""
+
+HAS_PAIRS = "SELECT count(*) FROM family WHERE json_extract(identity, '$.pair') IS NOT NULL"
+
 ROWS = """
     SELECT n, k, b, trial, size, name, success, best, constant, t, t_error, fit_seconds
     FROM score JOIN cell ON cell.id = score.cell JOIN family ON family.id = cell.family
     JOIN learner ON learner.id = score.learner
     WHERE score.state = 'done' ORDER BY n, k, b, trial, size, name"""
 
-FAILURES = """
-    SELECT n, k, b, trial, NULL, NULL, cell.error FROM cell JOIN family ON family.id = cell.family
+TASK_ROWS = ROWS.replace("SELECT", f"SELECT {TASK},", 1)
+
+FAILURES = f"""
+    SELECT n, k, b, trial, NULL, NULL, cell.error, {TASK} FROM cell JOIN family ON family.id = cell.family
     WHERE cell.state = 'failed'
     UNION ALL
-    SELECT n, k, b, trial, size, name, score.error
+    SELECT n, k, b, trial, size, name, score.error, {TASK}
     FROM score JOIN cell ON cell.id = score.cell JOIN family ON family.id = cell.family
     JOIN learner ON learner.id = score.learner
     WHERE score.state = 'failed' AND cell.state = 'done'

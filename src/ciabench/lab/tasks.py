@@ -1,4 +1,4 @@
-"""What a trial needs of a world: data to learn from and a judge; CIA families are the first such world."""
+"""What a trial needs of a world: data to learn from and a judge. CIA families are such worlds, and so is real text."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciabench.lab.seeds import generator
+from ciabench.world.corpus import read_corpus
 from ciabench.world.family import CIAFamily
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Score, Scorer
+from ciabench.world.spelling import SpellingPair, TestPart
 
 Bits = NDArray[np.uint8]
 
@@ -26,17 +28,25 @@ class Judge(Protocol):
     best: float
     constant: float
 
-    def score(self, predict: Callable[[Bits], Any]) -> Score:
+    def score(self, predict: Callable[[Any], Any]) -> Score:
         """Score a rule, a callable from rows to labels."""
 
 
-class Task(NamedTuple):
-    """One trial's truth: training rows (any size is a prefix of any larger one), a judge, and how it was drawn."""
+def _all_columns(size: int) -> Any:
+    return slice(None)
 
-    training: Callable[[int], tuple[Bits, Bits]]
+
+class Task(NamedTuple):
+    """One trial's truth: training rows (any size is a prefix of any larger one), a judge, and how it was drawn.
+
+    Rows are dense or CSR. `columns` tells which of them a learner of so many rows gets to see.
+    """
+
+    training: Callable[[int], tuple[Any, Bits]]
     judge: Judge
-    difficulty: float
+    difficulty: float | None
     draws: int
+    columns: Callable[[int], Any] = _all_columns
 
 
 class TaskFamily(Protocol):
@@ -44,7 +54,7 @@ class TaskFamily(Protocol):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes the family itself, as JSON; n, k and b label its rows."""
+        """What makes the family itself, as JSON; n, k and b label its rows, and `pair` names a pair of words."""
 
     def task(self, *seed: Any) -> Task:
         """Draw the task that belongs to `seed`."""
@@ -95,3 +105,44 @@ def _difficulty(model: CIAModel, rng: np.random.Generator) -> float:
     if model.enumerable:
         return model.difficulty()
     return float(model.posterior(model.sample_attributes(DIFFICULTY_DRAWS, rng)).max(axis=1).mean())
+
+
+@dataclass(frozen=True)
+class SpellingTasks:
+    """Tasks whose truth is a text: each is a split of its documents.
+
+    Examples
+    --------
+    >>> task = SpellingTasks(SpellingPair("raise/rise")).task("seed", 0)
+    >>> X, y = task.training(100)
+    >>> X.shape[0], y.shape, task.judge.best
+    (100, (100,), 1.0)
+    """
+
+    family: SpellingPair
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes the family itself, wherever its corpus lies; here n counts examples, b is the majority's share."""
+        family = self.family
+        return {
+            "pair": family.pair,
+            "corpus": read_corpus(family.corpus).digest,
+            "min_count": int(family.min_count),
+            "n": int(family.examples().y.size),
+            "k": 2,
+            "b": family.majority_share,
+        }
+
+    def task(self, *seed: Any) -> Task:
+        """Split the documents; a size beyond the training part stands for all of it."""
+        X, y, *_ = self.family.examples()
+        rows, test, draws = self.family.split(generator(*seed, "split"))
+        judge = TestPart(X[test], y[test], majority=int(y[rows].mean() > 0.5))
+        return Task(
+            training=lambda size: (X[rows[:size]], y[rows[:size]]),
+            judge=judge,
+            difficulty=None,
+            draws=draws,
+            columns=lambda size: self.family.vocabulary(rows[:size]),
+        )

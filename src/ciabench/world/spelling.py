@@ -1,0 +1,275 @@
+"""Which of two words belongs into the blank: context-sensitive spelling (Golding & Roth 1996; Grove & Roth 1997, §8).
+
+An example is an occurrence of one of the two words. Its attributes tell what stands around it in the sentence: each
+word within ten places, and each run of one or two contiguous words, or their tags, that touches the blank.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ciabench.errors import CorpusError, check_integer
+from ciabench.world.corpus import SOTU, Document, read_corpus, tokens
+from ciabench.world.scoring import Score
+
+Bits = NDArray[np.uint8]
+Rows = NDArray[np.intp]
+
+CONFUSION_SETS = (
+    ("accept", "except"),
+    ("affect", "effect"),
+    ("among", "between"),
+    ("amount", "number"),
+    ("begin", "being"),
+    ("cite", "sight", "site"),
+    ("country", "county"),
+    ("fewer", "less"),
+    ("I", "me"),
+    ("its", "it's"),
+    ("lead", "led"),
+    ("maybe", "may be"),
+    ("passed", "past"),
+    ("peace", "piece"),
+    ("principal", "principle"),
+    ("quiet", "quite"),
+    ("raise", "rise"),
+    ("than", "then"),
+    ("their", "there", "they're"),
+    ("weather", "whether"),
+    ("your", "you're"),
+)
+"""The sets of Golding & Roth (1996); a set of three stands for its three pairs."""
+
+WINDOW = 10
+COLLOCATIONS = ((-1,), (1,), (-2, -1), (-1, 1), (1, 2))
+SENTENCE_ENDS = frozenset(".?!")
+TEST_SHARE = 0.2
+MOST_SPLITS = 100
+"""Splits drawn in search of one that has both words in both parts."""
+
+
+class Context(NamedTuple):
+    """Up to ten places before and after the blank: at each the word, and its tag if there is one."""
+
+    before: list[tuple[str, ...]]
+    after: list[tuple[str, ...]]
+
+
+class Examples(NamedTuple):
+    """All occurrences of a pair: attributes (s, n) as CSR, labels (s,), documents (s,), and names of the attributes."""
+
+    X: Any
+    y: Bits
+    documents: Rows
+    features: list[str]
+
+
+class Split(NamedTuple):
+    """Rows to learn from, in random order, rows to test on, and how many splits were drawn to find it."""
+
+    training: Rows
+    test: Rows
+    draws: int
+
+
+class TestPart:
+    """Judges rules by their accuracy on examples that were held out.
+
+    Attributes
+    ----------
+    best : float
+        1: nobody knows what the best rule would reach.
+    constant : float
+        Accuracy of always answering the word that is commoner in training.
+    """
+
+    __test__ = False
+    best = 1.0
+
+    def __init__(self, X: Any, y: Bits, majority: int) -> None:
+        self._X, self._y = X, y
+        self.constant = float((y == majority).mean())
+
+    def score(self, predict: Callable[[Any], Any]) -> Score:
+        """Accuracy, T = (accuracy − constant) / (1 − constant), and the binomial error of testing in that scale."""
+        accuracy = float((predict(self._X) == self._y).mean())
+        room = 1 - self.constant
+        error = np.sqrt(accuracy * (1 - accuracy) / self._y.size)
+        return Score(accuracy, (accuracy - self.constant) / room, float(error / room))
+
+
+@dataclass(frozen=True)
+class SpellingPair:
+    """Two words that are easily confused, in a corpus.
+
+    Parameters
+    ----------
+    pair : str
+        The words as "passed/past".
+    corpus : str
+        "sotu", or the path of a file or folder of text.
+    min_count : int
+        Attributes seen less often in the training examples are dropped.
+
+    Examples
+    --------
+    >>> family = SpellingPair("passed/past")
+    >>> examples = family.examples()
+    >>> examples.X.shape[0] > 1000, round(family.majority_share, 2)
+    (True, 0.68)
+    """
+
+    pair: str
+    corpus: str = SOTU
+    min_count: int = 2
+
+    def __post_init__(self) -> None:
+        check_integer("min_count", self.min_count, 1)
+        self.examples()
+
+    @property
+    def majority_share(self) -> float:
+        """Share of the commoner word in the corpus."""
+        y = self.examples().y
+        return float(np.bincount(y).max() / y.size)
+
+    def examples(self) -> Examples:
+        """Find the occurrences of both words; collected once a process."""
+        return _examples(self.corpus, self.pair)
+
+    def split(self, rng: np.random.Generator) -> Split:
+        """Draw documents for testing until they hold a fifth of the examples; both parts show both words."""
+        _, y, documents, _ = self.examples()
+        for draws in range(1, MOST_SPLITS + 1):
+            order = rng.permutation(np.unique(documents))
+            sizes = np.cumsum([np.count_nonzero(documents == one) for one in order])
+            chosen = order[: 1 + np.searchsorted(sizes, TEST_SHARE * y.size)]
+            is_test = np.isin(documents, chosen)
+            parts = rng.permutation(np.flatnonzero(~is_test)), np.flatnonzero(is_test)
+            if all(np.unique(y[part]).size == 2 for part in parts):
+                return Split(*parts, draws)
+        raise CorpusError(f"{self.pair}: its examples lie in too few documents to be split into training and test.")
+
+    def vocabulary(self, rows: Rows) -> Rows:
+        """Columns of the attributes that are seen at least `min_count` times in these rows."""
+        counts = np.asarray(self.examples().X[rows].sum(axis=0, dtype=np.int64)).ravel()
+        return np.flatnonzero(counts >= self.min_count)
+
+
+def words(pair: str) -> tuple[str, str]:
+    """Both words of a pair as it is written in experiments.
+
+    Examples
+    --------
+    >>> words("maybe/may be")
+    ('maybe', 'may be')
+    """
+    parts = [" ".join(tokens(part)) for part in pair.split("/")]
+    if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
+        raise CorpusError(f"{pair!r} is not a pair: write two different words as 'passed/past'.")
+    return parts[0], parts[1]
+
+
+def named_pairs(name: str) -> list[str]:
+    """Pairs that a name stands for: two or more words, or one word of a set of Golding & Roth.
+
+    Examples
+    --------
+    >>> named_pairs("passed,past"), named_pairs("weather"), named_pairs("cite/sight/site")
+    (['passed/past'], ['weather/whether'], ['cite/sight', 'cite/site', 'sight/site'])
+    """
+    members: tuple[str, ...] = tuple(part.strip() for part in re.split("[,/]", name))
+    if len(members) == 1:
+        sets = [one for one in CONFUSION_SETS if members[0].lower() in map(str.lower, one)]
+        if not sets:
+            raise CorpusError(f"there is no confusion set with {name!r}; give both words, as passed,past.")
+        members = sets[0]
+    pairs = ["/".join(pair) for pair in combinations(members, 2)]
+    for pair in pairs:
+        words(pair)
+    return pairs
+
+
+def features(context: Context) -> set[str]:
+    """Attributes that are 1 in a context; in collocations _ is the blank, and capitals are tags.
+
+    Examples
+    --------
+    >>> sorted(features(blanked("I did not know ___ to laugh")))[:4]
+    ['_ to', '_ to laugh', 'did ±10', 'i ±10']
+    """
+    before, after = context
+    near = {place[0] for place in (*before, *after) if place[0][0].isalpha()}
+    places = {-1 - i: place for i, place in enumerate(reversed(before))} | dict(enumerate(after, start=1))
+    found = {f"{word} ±{WINDOW}" for word in near}
+    for positions in COLLOCATIONS:
+        if all(position in places for position in positions):
+            blank = sum(position < 0 for position in positions)
+            for run in product(*(places[position] for position in positions)):
+                found.add(" ".join((*run[:blank], "_", *run[blank:])))
+    return found
+
+
+def blanked(sentence: str) -> Context:
+    """Context of the blank ___ in a sentence."""
+    before, blank, after = sentence.partition("___")
+    if not blank or "___" in after:
+        raise CorpusError("the sentence must have one blank, written as ___.")
+    return _context(Document([*tokens(before), "___", *tokens(after)], None), len(tokens(before)), 1)
+
+
+def _context(text: Document, start: int, length: int) -> Context:
+    """Places around the words from `start` on, up to the ends of the sentence."""
+    end = start + length
+    first = next((i + 1 for i in range(start - 1, -1, -1) if text.words[i] in SENTENCE_ENDS), 0)
+    last = next((i for i in range(end, len(text.words)) if text.words[i] in SENTENCE_ENDS), len(text.words))
+    columns = (text.words,) if text.tags is None else (text.words, text.tags)
+    before, after = slice(max(first, start - WINDOW), start), slice(end, min(last, end + WINDOW))
+    return Context(*(list(zip(*(column[part] for column in columns), strict=True)) for part in (before, after)))
+
+
+def _occurrences(text: Document, form: list[str]) -> Iterator[int]:
+    """Positions at which a document has these words."""
+    position = -1
+    for _ in range(text.words.count(form[0])):
+        position = text.words.index(form[0], position + 1)
+        if text.words[position : position + len(form)] == form:
+            yield position
+
+
+@cache
+def _examples(corpus: str, pair: str) -> Examples:
+    """Examples of a pair, each a row of its attributes."""
+    known: dict[str, int] = {}
+    columns: list[int] = []
+    ends, labels, origins = [0], [], []
+    for origin, text in enumerate(read_corpus(corpus).documents):
+        for label, word in enumerate(words(pair)):
+            form = word.split()
+            for start in _occurrences(text, form):
+                found = sorted(features(_context(text, start, len(form))))
+                columns += [known.setdefault(feature, len(known)) for feature in found]
+                ends.append(len(columns))
+                labels.append(label)
+                origins.append(origin)
+    y = np.array(labels, dtype=np.uint8)
+    _check_both(y, pair, corpus)
+    ones = np.ones(len(columns), dtype=np.uint8)
+    X = sparse.csr_array((ones, np.array(columns, dtype=np.int32), np.array(ends, dtype=np.int32)))
+    X.resize(y.size, len(known))
+    return Examples(X, y, np.array(origins), list(known))
+
+
+def _check_both(y: Bits, pair: str, corpus: str) -> None:
+    """Refuse a pair of which the corpus does not show both words."""
+    if not y.size:
+        raise CorpusError(f"{pair}: neither word occurs in the corpus {corpus}.")
+    if y.min() == y.max():
+        raise CorpusError(f"{pair}: only {words(pair)[y[0]]!r} occurs in the corpus {corpus}.")
