@@ -62,7 +62,6 @@ def test_additions_continue(opened, change):
     ("change", "told"),
     [
         ({"seed": 3}, "seed was 1997, now 3"),
-        ({"trials": 2}, "trials was 4, now only 2"),
         ({"sizes": [10]}, "size 30 is gone"),
         ({"families": [{"n": 5, "k": 2, "b": 0.9}]}, "family CIA(8, 2, 0.9) is gone"),
         (

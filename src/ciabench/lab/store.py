@@ -13,6 +13,7 @@ from ciabench.lab.seeds import canonical, digest
 from ciabench.lab.spec import RESULT_VERSION, Spec, contradictions
 from ciabench.lab.tables import (
     APPLICATION_ID,
+    COMPLETE_CELLS,
     FAILURES,
     HAS_PAIRS,
     PUT_CELL,
@@ -144,8 +145,7 @@ class Store:
 
     def complete_cells(self, plan: Plan, retry_failed: bool = False) -> int:
         """Count the cells of which nothing is missing."""
-        complete = "SELECT 1 FROM score WHERE state = 'done' OR NOT ? GROUP BY cell HAVING count(*) = ?"
-        return int(self._value(f"SELECT count(*) FROM ({complete})", retry_failed, len(plan.wanted())))
+        return int(self._value(COMPLETE_CELLS, plan.trials, retry_failed, len(plan.wanted())))
 
     def failures(self) -> Iterator[Failure]:
         """List what failed, with its cause."""
@@ -169,6 +169,7 @@ class Store:
         else:
             _check_kind(self._connection, self.path)
             _check_continues(self.path, self.provenance(), spec)
+            spec = {**spec, "trials": max(spec["trials"], self.spec()["trials"])}
             known = self.provenance()["environments"]
             environments = known if environment in known else known + environments
         values = (canonical(spec), digest([spec, RESULT_VERSION]), RESULT_VERSION, canonical(environments))

@@ -36,6 +36,11 @@ PUT_CELL = """
         difficulty = excluded.difficulty, draws = excluded.draws, seconds = excluded.seconds
     WHERE state = 'failed'"""
 
+COMPLETE_CELLS = """
+    SELECT count(*) FROM (
+        SELECT 1 FROM score JOIN cell ON cell.id = score.cell
+        WHERE trial < ? AND (score.state = 'done' OR NOT ?) GROUP BY cell.id HAVING count(*) = ?)"""
+
 PUT_SCORE = "INSERT OR REPLACE INTO score VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 TASK = "coalesce(json_extract(family.identity, '$.pair'), printf('CIA(%d, %d, %g)', n, k, b))"
