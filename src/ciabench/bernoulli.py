@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 Floats = NDArray[np.float64]
 
@@ -29,12 +30,12 @@ def logit(probs: ArrayLike) -> Floats:
     return floored_log(probs) - floored_log(1 - probs)
 
 
-def log_joint(X: NDArray[Any], weights: Floats, probs: Floats) -> Floats:
+def log_joint(X: Any, weights: Floats, probs: Floats) -> Floats:
     """Log P(x, z) for every row x and hidden value z; NaN entries are missing and summed out.
 
     Parameters
     ----------
-    X : array (..., s, n) of 0, 1 or NaN
+    X : array (..., s, n) of 0, 1 or NaN; or a sparse matrix (s, n) of ones, which stays sparse
     weights : array (..., k)
     probs : array (..., n, k)
 
@@ -52,8 +53,11 @@ def log_joint(X: NDArray[Any], weights: Floats, probs: Floats) -> Floats:
     """
     log_weights = floored_log(weights)[..., None, :]
     log_one, log_zero = floored_log(probs), floored_log(1 - probs)
-    ones = np.asarray(X, dtype=np.float64)
     joint: Floats
+    if sparse.issparse(X):
+        joint = X @ (log_one - log_zero) + (log_weights + log_zero.sum(axis=-2, keepdims=True))
+        return joint
+    ones = np.asarray(X, dtype=np.float64)
     complete = X.dtype.kind != "f" or not np.isnan(ones).any()
     if complete and IMPOSSIBLE not in (log_one.min(), log_zero.min()):
         odds = log_one - log_zero
@@ -75,12 +79,12 @@ def normalize(log_joint: Floats) -> tuple[Floats, Floats]:
     return relative / total, (peak + np.log(total))[..., 0]
 
 
-def posterior(X: NDArray[Any], weights: Floats, probs: Floats) -> Floats:
+def posterior(X: Any, weights: Floats, probs: Floats) -> Floats:
     """P(z | x), shape (..., s, k); a row that no z allows goes to the z that it contradicts least."""
     return normalize(log_joint(X, weights, probs))[0]
 
 
-def log_likelihood(X: NDArray[Any], weights: Floats, probs: Floats) -> Floats:
+def log_likelihood(X: Any, weights: Floats, probs: Floats) -> Floats:
     """Log P(x) of every row, shape (..., s)."""
     return normalize(log_joint(X, weights, probs))[1]
 

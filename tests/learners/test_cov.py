@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from scipy import sparse
 
 from ciabench import COV, EM, CIAFamily, CIAModel
+from ciabench.errors import DataError
 from ciabench.learners.cov import covariances, scaled_differences, vote_signs
 
 
@@ -76,3 +78,9 @@ def test_two_attributes_in_all_still_make_a_rule():
     X = np.array([[0], [0], [1], [1], [1]])
     cov = COV().fit(X, [0, 0, 1, 1, 0])
     np.testing.assert_array_equal(cov.predict([[0], [1]]), [0, 1])
+
+
+def test_sparse_input_beyond_a_bound_is_refused():
+    X = sparse.csr_array(np.eye(2, 50_000, dtype=np.uint8))
+    with pytest.raises(DataError, match=r"COV makes sparse input of 2 × 50000 dense, which would take 18.6 GiB"):
+        COV().fit(X, [0, 1])

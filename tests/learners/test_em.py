@@ -158,12 +158,25 @@ def test_fitted_model_can_be_drawn_from():
     assert np.mean(labels == "yes") == pytest.approx(y.mean(), abs=0.01)
 
 
-def test_sparse_rows_are_never_made_dense_in_fit_and_predict():
+def test_sparse_rows_are_never_made_dense(monkeypatch):
     rng = np.random.default_rng(0)
     X = sparse.random_array((200, 200_000), density=1e-4, rng=rng, format="csr")
     X.data[:] = 1
-    em = EM(n_init=2, max_iter=20, tol=1e-2, random_state=0).fit(X, rng.integers(0, 2, 200))
-    assert em.predict(X).shape == (200,)
+    y = rng.integers(0, 2, 200)
+    monkeypatch.setattr(sparse.csr_matrix, "toarray", None)
+    for n_classes in (2, 3):
+        em = EM(n_classes=n_classes, n_init=2, max_iter=20, tol=1e-2, random_state=0).fit(X, y)
+        assert em.predict(X).shape == (200,)
+        np.testing.assert_allclose(em.predict_proba(X).sum(axis=1), 1)
+        assert em.score_samples(X, y).sum() == pytest.approx(em.log_likelihood_)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, "cv"])
+def test_sparse_rows_give_what_dense_ones_give(n_classes):
+    X, y = CIAFamily(10, 2, 0.9).draw(rng=5).sample(300, rng=0)
+    thick, thin = (EM(n_classes=n_classes, n_init=2, random_state=0).fit(rows, y) for rows in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(thick.predict_proba(X), thin.predict_proba(sparse.csr_array(X)), atol=1e-6)
+    np.testing.assert_allclose(thick.score_samples(X), thin.score_samples(sparse.csr_array(X)), atol=1e-6)
 
 
 @pytest.mark.parametrize("bad", [{"n_classes": "many"}, {"n_classes": 0}, {"n_init": 0}, {"tol": 0}, {"smoothing": -1}])

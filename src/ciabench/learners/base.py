@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ciabench import bernoulli
 from ciabench.errors import DataError
-from ciabench.learners.data import Bits, Floats, dense, encoded, first_classes, two_classes, with_target, zero_one
+from ciabench.learners.data import Bits, Floats, encoded, first_classes, two_classes, with_target, zero_one
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
@@ -165,11 +165,11 @@ class MixtureClassifier(BinaryClassifier):
         rows = self._check_rows(X)
         if self.weights_.size == 2 and rows.dtype == np.uint8:
             return rule_scores(rows, *self._rule())
-        return bernoulli.logit(self._target_chances(dense(self, rows)))
+        return bernoulli.logit(self._target_chances(rows))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """P(y | x) for every row and class, shape (s, 2); attributes that are NaN are summed out."""
-        chances = self._target_chances(dense(self, self._check_rows(X)))
+        chances = self._target_chances(self._check_rows(X))
         if self.classes_.size == 1:
             return np.ones((chances.size, 1))
         return np.column_stack([1 - chances, chances])
@@ -177,10 +177,10 @@ class MixtureClassifier(BinaryClassifier):
     def score_samples(self, X: ArrayLike, y: ArrayLike | None = None) -> Floats:
         """Log P(y, x) of every row, or log P(x) without y."""
         if y is None:
-            return bernoulli.log_likelihood(dense(self, self._check_rows(X)), self.weights_, self.probs_[1:])
+            return bernoulli.log_likelihood(self._check_rows(X), self.weights_, self.probs_[1:])
         check_is_fitted(self)
         rows, codes = self._check_training_data(X, y, reset=False)
-        return bernoulli.log_likelihood(with_target(dense(self, rows), codes), self.weights_, self.probs_)
+        return bernoulli.log_likelihood(with_target(rows, codes), self.weights_, self.probs_)
 
     def sample(self, size: int, random_state: int | None = None) -> tuple[NDArray[np.uint8], NDArray[Any]]:
         """Draw attributes (size, n) and labels (size,) from the fitted mixture."""

@@ -13,7 +13,7 @@ Bits = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 
 DENSE_LIMIT = 2 * 1024**3
-"""Bytes that a learner may take to make sparse input dense."""
+"""Bytes that a learner may take for dense copies of sparse input and for a matrix of its attributes."""
 
 
 def zero_one(learner: Any, X: Any) -> Any:
@@ -65,10 +65,12 @@ def dense(learner: object, X: Any) -> Any:
         return X
     matrix: Any = X
     n_samples, n_features = matrix.shape
-    if n_samples * n_features > DENSE_LIMIT:
+    needed = 8 * n_features * (n_samples + n_features)
+    if needed > DENSE_LIMIT:
         raise DataError(
-            f"{type(learner).__name__} makes sparse input dense, which would take {n_samples} × {n_features} bytes, "
-            f"beyond its limit of {DENSE_LIMIT}; drop rare features or use Winnow, Perceptron or NaiveBayes."
+            f"{type(learner).__name__} makes sparse input of {n_samples} × {n_features} dense, which would take "
+            f"{needed / 2**30:.1f} GiB, beyond its limit of {DENSE_LIMIT / 2**30:.0f}; drop rare features or use EM, "
+            "Winnow, Perceptron or NaiveBayes."
         )
     return np.ascontiguousarray(matrix.toarray(), dtype=np.uint8)
 
