@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from ciabench.cli import main
 from ciabench.errors import StoreError
-from ciabench.findings.report import write_report
+from ciabench.findings.report import _curve_data, write_report
 from ciabench.lab.export import spec_of
 
 EVIL = "</script><script>document.title='broken'</script>"
@@ -80,6 +80,12 @@ def test_the_page_holds_the_experiment_that_makes_it_again(told, made_page, tmp_
     assert spec_of(tmp_path / "made.json")["learners"][1]["name"] == EVIL
     commands = re.search(r"<pre tabindex=\"0\">(ciabench .*?)</pre>", made_page, re.DOTALL)[1].splitlines()
     assert [shlex.split(command)[:2] for command in commands] == [["ciabench", "run"], ["ciabench", "report"]]
+
+
+def test_pairs_of_words_go_by_their_words(made_rows):
+    rows = made_rows({"EM": {10: 0.1}, "Winnow": {10: 0.2}}, family=(750, 2, 0.95)).assign(task="weather/whether")
+    told = _curve_data(rows)
+    assert told["panels"][0]["family"] == told["differences"][0]["cells"][0][0] == "weather/whether"
 
 
 def test_one_trial_shows_curves_without_bars(made_store, tmp_path):

@@ -124,9 +124,9 @@ def test_data_shown_can_be_downloaded(shown, tmp_path):
     click(browser, "#download-curves")
     WebDriverWait(browser, 20).until(lambda _: (tmp_path / "made-curves.csv").exists())
     lines = (tmp_path / "made-curves.csv").read_text().splitlines()
-    assert lines[0] == "n,k,b,learner,size,trials,t,t_low,t_high"
+    assert lines[0] == "family,n,k,b,learner,size,trials,t,t_low,t_high"
     assert len(lines) == 1 + 2 * 2
-    assert lines[1].startswith('10,2,0.9,"say ""hi"", all",10,5,')
+    assert lines[1].startswith('"CIA(10, 2, 0.9)",10,2,0.9,"say ""hi"", all",10,5,')
 
 
 def test_values_can_be_read_with_the_arrow_keys(shown):

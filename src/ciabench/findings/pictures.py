@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
 from ciabench.findings.curves import FAMILY, paired_differences
-from ciabench.findings.selection import named
+from ciabench.findings.selection import family_names
 from ciabench.learners.em import EM, REPRODUCED
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Scorer
@@ -37,10 +37,10 @@ def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None
     >>> plot_difference(rows, "EM", "NaiveBayes").get_ylabel()
     'T of EM − T of NaiveBayes'
     """
-    ax = _new() if ax is None else ax
+    ax, names = _new() if ax is None else ax, family_names(rows)
     for family, told in paired_differences(rows, first, second).groupby(FAMILY):
         size, middle = told["size"].to_numpy(), told["difference"].to_numpy()
-        (line,) = ax.plot(size, middle, marker="o", label=named(family))  # type: ignore[arg-type]
+        (line,) = ax.plot(size, middle, marker="o", label=names[family])  # type: ignore[index]
         ax.fill_between(size, told["low"].to_numpy(), told["high"].to_numpy(), color=line.get_color(), alpha=0.15, lw=0)
     ax.axhline(0, color="0.5", linewidth=0.8, zorder=0)
     ax.set(xscale="log", xlabel="training examples", ylabel=f"T of {first} − T of {second}")

@@ -22,7 +22,7 @@ from ciabench.errors import StoreError
 from ciabench.findings.claims import check_claims
 from ciabench.findings.curves import FAMILY, learning_curves, paired_differences
 from ciabench.findings.figures import CEILING, COLORS, FLOOR, KNOWN, style
-from ciabench.findings.selection import named
+from ciabench.findings.selection import Family, family_names
 from ciabench.lab.results import Results
 from ciabench.lab.store import Failure, Store
 
@@ -76,17 +76,17 @@ def page(source: str | Path) -> str:
 
 def _curve_data(rows: pd.DataFrame) -> dict[str, Any]:
     """All that the script draws."""
-    curves = _bars(rows)
+    curves, names = _bars(rows), family_names(rows)
     found = set(curves["learner"])
     learners = [name for name in KNOWN if name in found] + sorted(found - set(KNOWN))
-    panels = [_panel(curve) for _, curve in curves.groupby(["b", "k", "n"])]
+    panels = [_panel(curve, names) for _, curve in curves.groupby(["b", "k", "n"])]
     return {
         "statistics": STATISTICS,
         "range": [FLOOR, CEILING],
         "learners": [{"name": name, **_look(name, learners)} for name in learners],
         "panels": panels,
         "differences": [
-            {"first": first, "second": second, "cells": _cells(paired_differences(rows, first, second))}
+            {"first": first, "second": second, "cells": _cells(paired_differences(rows, first, second), names)}
             for first, second in combinations(learners, 2)
         ],
     }
@@ -104,13 +104,15 @@ def _bars(rows: pd.DataFrame) -> pd.DataFrame:
     return curves
 
 
-def _panel(curves: pd.DataFrame) -> dict[str, Any]:
+def _panel(curves: pd.DataFrame, names: dict[Family, str]) -> dict[str, Any]:
     """One family: its name, what is common to its trials, and the curve of every learner."""
     columns = ["size", "trials", *(f"{name}{end}" for name in STATISTICS for end in ("", "_low", "_high"))]
-    n, k, b = curves[FAMILY].iloc[0]
+    n, k, b = next(curves[FAMILY].itertuples(index=False, name=None))
     return {
-        "family": named((int(n), int(k), float(b))),
-        **dict(zip(FAMILY, (int(n), int(k), float(b)), strict=True)),
+        "family": names[n, k, b],
+        "n": n,
+        "k": k,
+        "b": b,
         "trials": int(curves["trials"].max()),
         "constant": float(curves["constant"].mean()),
         "headroom": float(curves["headroom"].mean()),
@@ -118,11 +120,11 @@ def _panel(curves: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _cells(differences: pd.DataFrame) -> list[list[Any]]:
+def _cells(differences: pd.DataFrame, names: dict[Family, str]) -> list[list[Any]]:
     """Family, size, trials, difference, low and high of every cell of the heat map."""
-    families = map(named, differences[FAMILY].itertuples(index=False, name=None))
-    values = differences[["size", "trials", "difference", "low", "high"]].itertuples(index=False, name=None)
-    return [[family, *cell] for family, cell in zip(families, values, strict=True)]
+    columns = [*FAMILY, "size", "trials", "difference", "low", "high"]
+    cells = differences[columns].itertuples(index=False, name=None)
+    return [[names[n, k, b], *values] for n, k, b, *values in cells]
 
 
 def _look(learner: str, learners: list[str]) -> dict[str, str]:
@@ -133,7 +135,7 @@ def _look(learner: str, learners: list[str]) -> dict[str, str]:
 
 def _where(failure: Failure) -> str:
     """What failed, in words."""
-    trial = f"{named((failure.n, failure.k, failure.b))} trial {failure.trial}"
+    trial = f"{failure.task} trial {failure.trial}"
     return f"{trial}, size {failure.size}, {failure.learner}" if failure.learner else trial
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from ciabench.errors import StoreError
 from ciabench.findings.curves import FAMILY, Floats, paired_trials
 from ciabench.findings.evidence import Estimate, Level
+from ciabench.lab.results import TASK
 
 Family = tuple[int, int, float]
 
@@ -15,6 +16,19 @@ Family = tuple[int, int, float]
 def named(family: Family) -> str:
     """CIA(n, k, b)."""
     return f"CIA({family[0]}, {family[1]}, {family[2]:g})"
+
+
+def family_names(rows: pd.DataFrame) -> dict[Family, str]:
+    """What the families of some rows are called: the two words of a pair, or CIA(n, k, b).
+
+    Examples
+    --------
+    >>> family_names(pd.DataFrame({"n": [10, 10], "k": [2, 3], "b": [0.9, 0.9]}))
+    {(10, 2, 0.9): 'CIA(10, 2, 0.9)', (10, 3, 0.9): 'CIA(10, 3, 0.9)'}
+    """
+    families = rows.drop_duplicates(FAMILY)
+    keys = list(families[FAMILY].itertuples(index=False, name=None))
+    return dict(zip(keys, families[TASK] if TASK in families else map(named, keys), strict=True))
 
 
 def combined(sources: Iterable[pd.DataFrame]) -> pd.DataFrame:

@@ -251,13 +251,13 @@ function toCsv(rows) {
 
 function curveTable() {
   const statistic = state.statistic;
-  const rows = [["n", "k", "b", "learner", "size", "trials", statistic, `${statistic}_low`, `${statistic}_high`]];
+  const rows = [["family", "n", "k", "b", "learner", "size", "trials", statistic, `${statistic}_low`, `${statistic}_high`]];
   for (const panel of data.panels) {
     for (const learner of shown().filter((one) => one.name in panel.curves)) {
       const curve = panel.curves[learner.name];
       curve.size.forEach((size, point) => {
         const values = ["", "_low", "_high"].map((end) => curve[statistic + end][point]);
-        rows.push([panel.n, panel.k, panel.b, learner.name, size, curve.trials[point], ...values]);
+        rows.push([panel.family, panel.n, panel.k, panel.b, learner.name, size, curve.trials[point], ...values]);
       });
     }
   }
