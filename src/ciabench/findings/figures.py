@@ -112,7 +112,7 @@ def spelling_figure(told: pd.DataFrame) -> Figure:
         _draw_pair(told[told["task"] == pair], ax)
     for ax in axes.flat[len(pairs) :]:
         ax.set_axis_off()
-    figure.supxlabel("accuracy in % against training examples; dashed: majority; bars: standard error", fontsize=8)
+    figure.suptitle("accuracy in % against training examples; dashed: majority; bars: standard error", fontsize=9)
     _shared_legend(figure)
     return figure
 
