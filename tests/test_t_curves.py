@@ -1,0 +1,71 @@
+"""The learners against the committed reference: some of its trials are run again and must give the same T-curves."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ciabench import COV, EM, CIAFamily, Winnow
+from ciabench.findings.regression import compare
+from ciabench.lab.provenance import environment
+from ciabench.lab.results import Results
+from ciabench.lab.session import learning_curve
+from ciabench.learners import cov
+
+REFERENCE = Path(__file__).parents[1] / "results" / "reference" / "paper.csv.gz"
+PROVENANCE = json.loads(REFERENCE.with_name("paper.csv.gz.json").read_text())
+CHOSEN = [(10, 2), (10, 5), (75, 2)]
+SIZES = [100, 1000]
+TRIALS = 32
+LEARNERS = {"EM": EM(), "COV": COV(), "Winnow": Winnow()}
+
+
+def run_again(learners):
+    """Rows of the first trials of the chosen families, with the seed of the reference."""
+    spec = PROVENANCE["experiment"]
+    families = [CIAFamily(**family) for family in spec["families"] if (family["n"], family["k"]) in CHOSEN]
+    return pd.concat(
+        learning_curve(family, learners, sizes=SIZES, trials=TRIALS, random_state=spec["seed"]) for family in families
+    )
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """What the reference has of the trials that are run again."""
+    rows = Results(REFERENCE).rows()
+    is_chosen = pd.MultiIndex.from_frame(rows[["n", "k"]]).isin(CHOSEN)
+    return rows[is_chosen & rows["size"].isin(SIZES) & rows["learner"].isin(list(LEARNERS)) & (rows["trial"] < TRIALS)]
+
+
+def is_reference_platform():
+    """Whether the libraries and the processor are those that the reference was made with."""
+    here = environment()
+    return all(
+        made[key] == here[key]
+        for made in PROVENANCE["environments"]
+        for key in ("python", "platform", "cpu", "blas", "libraries")
+    )
+
+
+def test_curves_are_those_of_the_reference(reference):
+    rows = run_again(LEARNERS)
+    comparison = compare(rows, reference)
+    assert comparison.verdict != "changed", comparison.report()
+    assert not comparison.unmatched
+    assert comparison.points["is_paired"].all()
+    if is_reference_platform():
+        exact = compare(rows, reference, exact=True)
+        assert exact.verdict == "same", exact.report()
+
+
+@pytest.mark.parametrize("name", ["EM", "Winnow", "COV"])
+def test_a_broken_learner_is_found_and_named(name, reference, monkeypatch):
+    broken = {"EM": EM(n_init=1, max_iter=5, accelerate=False), "Winnow": Winnow(margin=0.0), "COV": COV()}
+    monkeypatch.setattr(cov, "vote_signs", lambda psi: np.ones(len(psi)))
+    comparison = compare(run_again({name: broken[name]}), reference)
+    assert comparison.verdict == "changed"
+    assert comparison.points["is_paired"].all()
+    assert re.search(rf"^CIA\(10, 2, 0.9\) {name}: changed .*\n  size 100+: T ", comparison.report(), re.MULTILINE)
