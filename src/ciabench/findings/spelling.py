@@ -41,7 +41,7 @@ LEARNERS = {
     "Winnow": Winnow(n_passes=20, margin=0.01),
     "Perceptron": Perceptron(variant="averaged"),
 }
-"""Winnow's passes and margin were chosen by their mean on their/there, were/where, know/no, hear/here and later/latter."""
+"""Winnow's passes and margin were chosen on their/there, were/where, know/no, hear/here and later/latter (mean)."""
 
 SEED, SPLITS, ALL_EXAMPLES = 1997, 5, 1_000_000
 OVERLAP = TEST_SHARE / (1 - TEST_SHARE)
