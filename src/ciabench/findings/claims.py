@@ -220,6 +220,8 @@ def _margin_helps(data: Data) -> list[Evidence]:
 def _passing(data: Data, family: Family) -> tuple[float, float, float]:
     """Size at which Winnow passes EM, and its interval."""
     found = passing_sizes(data.select(family, "EM", "Winnow"), "EM", "Winnow").iloc[0]
+    if found["trials"] < 2:
+        raise StoreError("one trial tells no error; a test needs at least two")
     return float(found["size"]), float(found["low"]), float(found["high"])
 
 
