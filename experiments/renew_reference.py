@@ -1,7 +1,7 @@
 """Renew `results/reference` from finished experiments: `make reference` runs them first.
 
 Rows as CSV with their provenance beside them, the six figures and the overview as PNG, and the claims tested on all
-rows together.
+rows together, with their verdicts in the README.
 """
 
 import shutil
@@ -13,7 +13,7 @@ import matplotlib
 
 from ciabench import Results
 from ciabench.findings import verdicts
-from ciabench.findings.claims import check_claims
+from ciabench.findings.claims import Finding, check_claims
 from ciabench.findings.figures import write_figures
 from ciabench.findings.selection import combined
 from ciabench.lab.export import export
@@ -23,6 +23,17 @@ EXPERIMENTS = ("paper", "omitted", "beyond", "spelling")
 DRAWN = ("paper", "spelling")
 RESULTS = Path("results")
 REFERENCE = RESULTS / "reference"
+README = Path("README.md")
+
+
+def put_into_readme(findings: list[Finding]) -> None:
+    """Renew the table of verdicts between its marks."""
+    before, _, rest = README.read_text(encoding="utf-8").partition("<!-- claims -->\n")
+    after = rest.partition("<!-- /claims -->")[2]
+    lines = ["| id | claim | verdict |", "|---|---|---|"]
+    lines += [f"| {finding.id} | {finding.claim} | {finding.verdict} |" for finding in findings]
+    table = "\n".join(["", *lines, "", ""])
+    README.write_text(f"{before}<!-- claims -->\n{table}<!-- /claims -->{after}", encoding="utf-8")
 
 
 def main() -> None:
@@ -39,6 +50,7 @@ def main() -> None:
     findings = check_claims(combined(tables.values()))
     (REFERENCE / "claims.md").write_text(verdicts.to_markdown(findings), encoding="utf-8")
     (REFERENCE / "claims.json").write_text(verdicts.to_json(findings), encoding="utf-8")
+    put_into_readme(findings)
     sys.stdout.write(verdicts.to_markdown(findings))
 
 
