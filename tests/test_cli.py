@@ -167,6 +167,14 @@ def _cells_done():
         return 0
 
 
+def test_a_reader_that_stops_early_is_no_error(folder):
+    ciabench("run", "tiny.toml", "--quiet", "--trials", "50")
+    command = f"{sys.executable} -m ciabench.cli export results/tiny.db --to json | head -2"
+    told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert told.stdout.count("\n") == 2
+    assert told.stderr == ""
+
+
 def test_info_and_schema_are_json():
     assert json.loads(ciabench("info").output)["libraries"]["numpy"]
     assert json.loads(ciabench("schema").output)["title"] == "Experiment"

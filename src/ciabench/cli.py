@@ -22,9 +22,11 @@ class Commands(click.Group):
     """Commands that answer a user's mistake with one line and exit code 2."""
 
     def invoke(self, context: click.Context) -> Any:
-        """Run a command, and turn errors that users can meet into usage errors."""
+        """Run a command, and turn errors that users can meet into usage errors; a closed pipe is none."""
         try:
             return super().invoke(context)
+        except BrokenPipeError:
+            raise
         except (CIABenchError, OSError) as error:
             raise _Mistake(" ".join(str(error).split())) from error
 

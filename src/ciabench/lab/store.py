@@ -158,7 +158,8 @@ class Store:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the tidy rows of all scores that are done, always in the same order; with pairs, task first."""
         with _told(self.path):
-            yield from self._connection.execute(TASK_ROWS if self.has_pairs() else ROWS)
+            for row in self._connection.execute(TASK_ROWS if self.has_pairs() else ROWS):  # noqa: UP028
+                yield row  # `yield from` would close the cursor of a reader that stopped early, after the store
 
     def _admit(self, spec: Spec, environment: Mapping[str, Any]) -> None:
         """Take the experiment in, if it is new or only adds to what is there."""
