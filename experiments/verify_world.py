@@ -1,7 +1,7 @@
 """Accepted models against an independent, larger estimate: `python experiments/verify_world.py`.
 
 For 1,000 accepted models of three families: how far the difficulty is from b, and the least headroom, from all patterns
-where they can be summed and from 400,000 fresh draws where not.
+where they can be summed and from 200,000 fresh draws where not.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from ciabench import CIAFamily, CIAModel, bernoulli
 
-MODELS, DRAWS = 1_000, 400_000
+MODELS, DRAWS = 1_000, 200_000
 
 
 def measured(model: CIAModel, rng: np.random.Generator) -> tuple[float, float, float, float]:
