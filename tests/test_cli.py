@@ -146,7 +146,14 @@ def test_mistakes_get_one_line_and_exit_code_2(folder, arguments):
 def test_interrupt_stops_cleanly_and_says_how_to_resume(folder):
     environment = {**os.environ, "SLEEP": "0.3"}
     command = [sys.executable, "-m", "ciabench.cli", "run", "tiny.toml", "--jobs", "2", "--trials", "100"]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in shells' background jobs
+    )
     deadline = time.time() + 40
     while not _cells_done() and time.time() < deadline:
         time.sleep(0.05)
