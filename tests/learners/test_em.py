@@ -183,3 +183,13 @@ def test_sparse_rows_give_what_dense_ones_give(n_classes):
 def test_bad_parameters_are_refused(bad):
     with pytest.raises(ParameterError, match=next(iter(bad))):
         EM(**bad).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize("scale", [1, 30, 500])
+def test_short_cut_for_two_classes_gives_the_same_bits(scale):
+    rng = np.random.default_rng(scale)
+    scores, counts = rng.normal(0, scale, (300, 7)), rng.integers(1, 3, 300).astype(float)
+    general = scores.copy()[:, None]
+    totals = mixture.responsibilities(general, counts)
+    np.testing.assert_array_equal(mixture.responsibilities_of_two(scores, counts), totals)
+    np.testing.assert_array_equal(scores, general[:, 0])

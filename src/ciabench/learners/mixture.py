@@ -155,6 +155,32 @@ def exp_negative(values: Floats, scratch: Floats) -> None:
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract", "nnan", "nsz"})
+def responsibilities_of_two(scores: Floats, counts: Floats) -> Floats:
+    """As `responsibilities` for two classes, to the same bits: of the two exponentials one is always 1."""
+    n_rows, n_restarts = scores.shape
+    totals, factors = np.zeros(n_restarts), np.ones(n_restarts)
+    powers, scratch = np.empty(n_restarts), np.empty(n_restarts)
+    for row in range(n_rows):
+        count = counts[row]
+        for r in range(n_restarts):
+            powers[r] = -abs(scores[row, r])
+            totals[r] += count * max(scores[row, r], 0.0)
+        exp_negative(powers, scratch)
+        for r in range(n_restarts):
+            scores[row, r] = count * (1.0 if scores[row, r] > 0 else powers[r]) / (1.0 + powers[r])
+        if count == 1.0:
+            for r in range(n_restarts):
+                factors[r] *= 1.0 + powers[r]
+        else:
+            for r in range(n_restarts):
+                totals[r] += count * np.log(1.0 + powers[r])
+        if row % LOG_BLOCK == LOG_BLOCK - 1:
+            totals += np.log(factors)
+            factors[:] = 1.0
+    return totals + np.log(factors)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract", "nnan", "nsz"})
 def responsibilities(scores: Floats, counts: Floats) -> Floats:
     """Turn log-odds (s, k − 1, R) in place into counts · P(z | x); return Σ counts · log(1 + Σ exp ℓ) (R,)."""
     n_rows, others, n_restarts = scores.shape
@@ -225,7 +251,10 @@ def em_step(problem: Problem, theta: Floats) -> tuple[Floats, Floats]:
     design, transposed, counts, totals, _, smoothing = problem
     odds, base, prior = score_columns(theta, totals.size, smoothing)
     scores = np.ascontiguousarray(design @ odds)
-    mixed = responsibilities(scores.reshape(len(scores), -1, len(theta)), counts)
+    if theta.shape[1] == 2:
+        mixed = responsibilities_of_two(scores, counts)
+    else:
+        mixed = responsibilities(scores.reshape(len(scores), -1, len(theta)), counts)
     expected = np.ascontiguousarray(transposed @ scores)
     return reestimate(theta, expected, totals, smoothing), base @ totals + mixed + prior
 
