@@ -1,4 +1,11 @@
+import os
+
 import pytest
+from hypothesis import settings
+
+settings.register_profile("same every time", derandomize=True)
+settings.register_profile("explore", print_blob=True)
+settings.load_profile(os.environ.get("CIABENCH_HYPOTHESIS", "same every time"))
 
 PASSED = ("The law was passed by them", "They passed the law", "Congress passed a bill")
 PAST = ("In the past year", "The past is gone", "It is half past nine")

@@ -37,11 +37,12 @@ def winnow_by_definition(X, y, promotion, demotion, margin):
 @settings(deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    promotion=st.floats(1.01, 2),
-    demotion=st.floats(0.5, 0.99),
-    margin=st.sampled_from([0.0, 0.1, 0.5]),
+    promotion=st.floats(1.0625, 2, width=16),
+    demotion=st.floats(0.5, 0.9375, width=16),
+    margin=st.sampled_from([0.0, 0.125, 0.5]),
 )
 def test_one_member_is_winnow_by_definition(seed, promotion, demotion, margin):
+    """Factors of few bits: what ties with the threshold does so exactly, in whichever order a sum is taken."""
     X, y = noisy_problem(seed)
     learner = Winnow(n_members=1, promotion=promotion, demotion=demotion, margin=margin).fit(X, y)
     w_plus, w_minus = winnow_by_definition(X, y, promotion, demotion, margin)
