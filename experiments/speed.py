@@ -99,11 +99,11 @@ def against_products(size: int, n: int, rounds: int) -> dict[str, object]:
     starts = mixture.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
     fit = mixture.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
     active = [int((fit.n_evaluations > step).sum()) for step in range(fit.n_evaluations.max())]
-    coefficients = np.random.default_rng(0).random((problem.totals.size, RESTARTS))
+    coefficients = np.random.default_rng(0).random((RESTARTS, problem.totals.size))
 
     def products() -> None:
         for restarts in active:
-            problem.transposed @ (problem.design @ np.ascontiguousarray(coefficients[:, :restarts]))
+            coefficients[:restarts] @ problem.design.T @ problem.weighted
 
     def ours() -> None:
         mixture.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)

@@ -7,7 +7,7 @@ then its probabilities. Data are one design matrix whose last column is 1:
     missing     [ x = 1 | observed | 1 ]   (s, 2a + 1)
 
 so that log P(x, z) = design · A_z with A_z linear in log p, log(1 − p) and log weight. Only log-odds against class 0
-are ever formed (k − 1 columns a restart): log P(x) = design · A_0 + log(1 + Σ_z exp ℓ_z), whose first term sums to
+are ever formed (k − 1 lines a restart): log P(x) = design · A_0 + log(1 + Σ_z exp ℓ_z), whose first term sums to
 (column totals) · A_0. Two matrix products an evaluation serve all restarts; what lies between them is one fused pass.
 
 References
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-Floats = NDArray[np.float64]
+from ciabench.learners.data import Floats
+from ciabench.learners.elementary import exp_negative, log_positive
 
 EDGE = 1e-15
 """Probabilities are kept this far from 0 and 1, weights from 0."""
@@ -35,15 +36,18 @@ PLAIN_STEPS = 10
 START_SPREAD = 1.0
 """Standard deviation of the starts around the attribute means, in logits."""
 
-LOG_BLOCK = 128
-"""Rows whose factors 1 + Σ exp ℓ are multiplied before one logarithm is taken."""
+BLOCK = 128
+"""Rows worked on at a time: they stay in the fastest cache, and the product of their factors 1 + Σ exp ℓ is finite."""
 
 
 class Problem(NamedTuple):
-    """Distinct rows of the design matrix, how often each occurs, and the pseudo-count of the prior."""
+    """Distinct rows of the design matrix, how often each occurs, and the pseudo-count of the prior.
+
+    `weighted` is the design matrix with its rows multiplied by their counts.
+    """
 
     design: Any
-    transposed: Any
+    weighted: Any
     counts: Floats
     totals: Floats
     n_attributes: int
@@ -59,6 +63,28 @@ class Fit(NamedTuple):
     n_evaluations: NDArray[np.intp]
     paths: list[list[float]]
 
+    def note(self, restarts: NDArray[np.intp], objective: Floats) -> None:
+        """Lengthen the paths of some restarts."""
+        for restart, value in zip(restarts.tolist(), objective.tolist(), strict=True):
+            self.paths[restart].append(value)
+
+    def leave(
+        self, restarts: NDArray[np.intp], theta: Floats, objective: Floats, n_evaluations: int, *, converged: bool
+    ) -> None:
+        """Keep where some restarts ended."""
+        self.theta[restarts] = theta
+        self.objective[restarts] = objective
+        self.converged[restarts] = converged
+        self.n_evaluations[restarts] = n_evaluations
+
+
+def empty_fit(theta: Floats) -> Fit:
+    """Room for the ends of as many restarts as there are starts."""
+    n = len(theta)
+    return Fit(
+        np.empty_like(theta), np.empty(n), np.empty(n, dtype=bool), np.empty(n, dtype=np.intp), [[] for _ in range(n)]
+    )
+
 
 def make_problem(rows: Any, counts: Floats, smoothing: float = 0.0) -> Problem:
     """Build the design matrix of 0/1 (or NaN) rows (s, a), dense or sparse, that occur `counts` (s,) times."""
@@ -71,255 +97,216 @@ def make_problem(rows: Any, counts: Floats, smoothing: float = 0.0) -> Problem:
     else:
         rows, counts = distinct(rows, counts)
         design = np.column_stack([rows, np.ones(len(rows))])
-    transposed = design.T
-    return Problem(design, transposed, counts, transposed @ counts, n_attributes, smoothing)
+    weighted = design
+    if (counts != 1).any():
+        weighted = design.multiply(counts[:, None]).tocsr() if sparse.issparse(design) else design * counts[:, None]
+    return Problem(design, weighted, counts, design.T @ counts, n_attributes, smoothing)
 
 
 def distinct(rows: NDArray[np.uint8], counts: Floats) -> tuple[NDArray[np.uint8], Floats]:
-    """Merge equal rows where there are so few attributes that many must be equal."""
+    """Merge equal rows where there are so few attributes that many must be equal; equal counts come together."""
     n_samples, n_attributes = rows.shape
     if 2**n_attributes > 4 * n_samples:
         return rows, counts
     codes = rows @ (1 << np.arange(n_attributes))
     merged = np.bincount(codes, weights=counts, minlength=2**n_attributes).astype(np.float64)
     present = np.flatnonzero(merged)
+    present = present[np.argsort(merged[present], kind="stable")]
     return (present[:, None] >> np.arange(n_attributes) & 1).astype(np.uint8), merged[present]
 
 
 @njit(cache=True, error_model="numpy")
-def score_columns(theta: Floats, n_columns: int, smoothing: float) -> tuple[Floats, Floats, Floats]:
-    """A_z − A_0 for all restarts and classes (columns, (k − 1) R), A_0 (R, columns), and the log prior (R,)."""
+def score_rows(theta: Floats, n_columns: int, smoothing: float) -> tuple[Floats, Floats, Floats]:
+    """A_z − A_0 for all classes and restarts ((k − 1) R, columns), A_0 (R, columns), and the log prior (R,)."""
     n_restarts, n_classes, width = theta.shape
     n_attributes = width - 1
     complete = n_columns == n_attributes + 1
-    odds = np.zeros((n_columns, n_restarts * (n_classes - 1)))
+    odds = np.zeros(((n_classes - 1) * n_restarts, n_columns))
     base = np.zeros((n_restarts, n_columns))
     prior = np.zeros(n_restarts)
+    present, absent, scratch = np.empty(width), np.empty(width), np.empty(width)
     for restart in range(n_restarts):
         for z in range(n_classes):
-            column = (z - 1) * n_restarts + restart
-            log_weight = np.log(theta[restart, z, 0])
-            prior[restart] += smoothing * log_weight
-            constant = log_weight
-            for i in range(n_attributes):
-                p = theta[restart, z, 1 + i]
-                absent = np.log(1 - p)
-                present = np.log(p)
-                prior[restart] += smoothing * (present + absent)
-                if complete:
-                    constant += absent
-                if z == 0:
-                    base[restart, i] = present - absent
-                    if not complete:
-                        base[restart, n_attributes + i] = absent
-                else:
-                    odds[i, column] = present - absent - base[restart, i]
-                    if not complete:
-                        odds[n_attributes + i, column] = absent - base[restart, n_attributes + i]
-            if z == 0:
-                base[restart, n_columns - 1] = constant
+            for i in range(width):
+                present[i] = theta[restart, z, i]
+                absent[i] = 1 - present[i]
+            absent[0] = 1.0
+            log_positive(present, scratch)
+            log_positive(absent, scratch)
+            line = base[restart] if z == 0 else odds[(z - 1) * n_restarts + restart]
+            line[n_columns - 1] = present[0]
+            if complete:
+                line[n_columns - 1] += absent.sum()
             else:
-                odds[n_columns - 1, column] = constant - base[restart, n_columns - 1]
+                line[n_attributes:-1] = absent[1:]
+            for i in range(n_attributes):
+                line[i] = present[1 + i] - absent[1 + i]
+            prior[restart] += smoothing * (present.sum() + absent.sum())
+            if z > 0:
+                line -= base[restart]
     return odds, base, prior
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract", "nnan", "nsz"})
-def exp_negative(values: Floats, scratch: Floats) -> None:
-    """Take exp of values <= 0 in place: loops that vectorise, four times as fast as calls of exp.
-
-    With n = round(x / log 2), exp x = 2**n exp(x − n log 2). Adding 1.5 · 2**52 leaves n in the low bits of a double.
-    """
-    bits = scratch.view(np.int64)
+@njit(cache=True, error_model="numpy", fastmath={"contract", "nnan", "nsz", "reassoc"})
+def weighted_logs(values: Floats, counts: Floats, scratch: Floats) -> float:
+    """Σ counts · log values, with a single logarithm of the product where all counts are equal."""
+    product, total, equal = 1.0, 0.0, True
     for j in range(values.size):
-        values[j] = max(values[j], -708.0)
-        scratch[j] = values[j] * 1.4426950408889634 + 6755399441055744.0
+        equal &= counts[j] == counts[0]
+        product *= values[j]
+    if equal:
+        return float(counts[0] * np.log(product))
+    log_positive(values, scratch)
     for j in range(values.size):
-        n = scratch[j] - 6755399441055744.0
-        r = values[j] - n * 0.693147180369123816490 - n * 1.90821492927058770002e-10
-        p = 1.0 / 6227020800 * r + 1.0 / 479001600
-        p = p * r + 1.0 / 39916800
-        p = p * r + 1.0 / 3628800
-        p = p * r + 1.0 / 362880
-        p = p * r + 1.0 / 40320
-        p = p * r + 1.0 / 5040
-        p = p * r + 1.0 / 720
-        p = p * r + 1.0 / 120
-        p = p * r + 1.0 / 24
-        p = p * r + 1.0 / 6
-        p = p * r + 0.5
-        values[j] = (p * r + 1.0) * r + 1.0
-    for j in range(values.size):
-        bits[j] = (bits[j] + 1023) << 52
-    for j in range(values.size):
-        values[j] *= scratch[j]
+        total += counts[j] * values[j]
+    return total
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract", "nnan", "nsz"})
+@njit(cache=True, error_model="numpy", fastmath={"contract", "nnan", "nsz", "reassoc"})
 def responsibilities_of_two(scores: Floats, counts: Floats) -> Floats:
-    """As `responsibilities` for two classes, to the same bits: of the two exponentials one is always 1."""
-    n_rows, n_restarts = scores.shape
-    totals, factors = np.zeros(n_restarts), np.ones(n_restarts)
-    powers, scratch = np.empty(n_restarts), np.empty(n_restarts)
-    for row in range(n_rows):
-        count = counts[row]
-        for r in range(n_restarts):
-            powers[r] = -abs(scores[row, r])
-            totals[r] += count * max(scores[row, r], 0.0)
-        exp_negative(powers, scratch)
-        for r in range(n_restarts):
-            scores[row, r] = count * (1.0 if scores[row, r] > 0 else powers[r]) / (1.0 + powers[r])
-        if count == 1.0:
-            for r in range(n_restarts):
-                factors[r] *= 1.0 + powers[r]
-        else:
-            for r in range(n_restarts):
-                totals[r] += count * np.log(1.0 + powers[r])
-        if row % LOG_BLOCK == LOG_BLOCK - 1:
-            totals += np.log(factors)
-            factors[:] = 1.0
-    return totals + np.log(factors)
+    """As `responsibilities` for two classes: of the two exponentials one is always 1."""
+    n_restarts, n_rows = scores.shape
+    totals = np.zeros(n_restarts)
+    powers, scratch = np.empty(BLOCK), np.empty(BLOCK)
+    for r in range(n_restarts):
+        for start in range(0, n_rows, BLOCK):
+            line, weights = scores[r, start : start + BLOCK], counts[start : start + BLOCK]
+            sums, peaks = powers[: line.size], 0.0
+            for j in range(line.size):
+                sums[j] = -abs(line[j])
+                peaks += weights[j] * max(line[j], 0.0)
+            exp_negative(sums, scratch)
+            for j in range(line.size):
+                power = sums[j]
+                sums[j] = 1.0 + power
+                line[j] = (1.0 if line[j] > 0 else power) / sums[j]
+            totals[r] += peaks + weighted_logs(sums, weights, scratch)
+    return totals
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract", "nnan", "nsz"})
+@njit(cache=True, error_model="numpy", fastmath={"contract", "nnan", "nsz", "reassoc"})
 def responsibilities(scores: Floats, counts: Floats) -> Floats:
-    """Turn log-odds (s, k − 1, R) in place into counts · P(z | x); return Σ counts · log(1 + Σ exp ℓ) (R,)."""
-    n_rows, others, n_restarts = scores.shape
-    totals, factors = np.zeros(n_restarts), np.ones(n_restarts)
-    peaks, sums = np.empty(n_restarts), np.empty(n_restarts)
-    powers, scratch = np.empty((others + 1, n_restarts)), np.empty((others + 1) * n_restarts)
-    for row in range(n_rows):
-        count = counts[row]
-        peaks[:] = 0.0
-        for z in range(others):
-            for r in range(n_restarts):
-                peaks[r] = max(peaks[r], scores[row, z, r])
-        for r in range(n_restarts):
-            powers[others, r] = -peaks[r]
-            totals[r] += count * peaks[r]
-        for z in range(others):
-            for r in range(n_restarts):
-                powers[z, r] = scores[row, z, r] - peaks[r]
-        exp_negative(powers.ravel(), scratch)
-        for r in range(n_restarts):
-            sums[r] = powers[others, r]
-        for z in range(others):
-            for r in range(n_restarts):
-                sums[r] += powers[z, r]
-        for z in range(others):
-            for r in range(n_restarts):
-                scores[row, z, r] = count * powers[z, r] / sums[r]
-        if count == 1.0:
-            for r in range(n_restarts):
-                factors[r] *= sums[r]
-        else:
-            for r in range(n_restarts):
-                totals[r] += count * np.log(sums[r])
-        if row % LOG_BLOCK == LOG_BLOCK - 1:
-            totals += np.log(factors)
-            factors[:] = 1.0
-    return totals + np.log(factors)
+    """Turn log-odds (k − 1, R, s) in place into P(z | x); return Σ counts · log(1 + Σ exp ℓ) (R,)."""
+    others, n_restarts, n_rows = scores.shape
+    totals = np.zeros(n_restarts)
+    powers, peaks, scratch = np.empty((others + 1, BLOCK)), np.empty(BLOCK), np.empty(BLOCK)
+    for r in range(n_restarts):
+        for start in range(0, n_rows, BLOCK):
+            lines, weights = scores[:, r, start : start + BLOCK], counts[start : start + BLOCK]
+            width = weights.size
+            peaks[:] = 0.0
+            for z in range(others):
+                for j in range(width):
+                    peaks[j] = max(peaks[j], lines[z, j])
+            sums = powers[others, :width]
+            for j in range(width):
+                totals[r] += weights[j] * peaks[j]
+                sums[j] = -peaks[j]
+            exp_negative(sums, scratch)
+            for z in range(others):
+                power = powers[z, :width]
+                for j in range(width):
+                    power[j] = lines[z, j] - peaks[j]
+                exp_negative(power, scratch)
+                for j in range(width):
+                    sums[j] += power[j]
+            for z in range(others):
+                for j in range(width):
+                    lines[z, j] = powers[z, j] / sums[j]
+            totals[r] += weighted_logs(sums, weights, scratch)
+    return totals
 
 
 @njit(cache=True, error_model="numpy")
 def reestimate(theta: Floats, expected: Floats, totals: Floats, smoothing: float) -> Floats:
-    """M step from expected column totals (columns, (k − 1) R) of the classes above 0."""
+    """M step from expected column totals ((k − 1) R, columns) of the classes above 0."""
     n_restarts, n_classes, width = theta.shape
     n_columns = totals.size
     n_attributes = width - 1
-    first_observed = n_columns - 1 if n_columns == n_attributes + 1 else n_attributes
-    stride = 0 if n_columns == n_attributes + 1 else 1
+    complete = n_columns == n_attributes + 1
+    n_samples = totals[n_columns - 1] + n_classes * smoothing
     updated = np.empty_like(theta)
-    class_totals = np.empty(n_columns)
     for restart in range(n_restarts):
         rest = totals.copy()
         for step in range(n_classes):
             z = n_classes - 1 - step
-            for c in range(n_columns):
-                class_totals[c] = rest[c] if z == 0 else expected[c, (z - 1) * n_restarts + restart]
-                rest[c] -= class_totals[c]
-            mass = max(class_totals[n_columns - 1], 0.0)
-            updated[restart, z, 0] = max((mass + smoothing) / (totals[n_columns - 1] + n_classes * smoothing), EDGE)
+            line = rest if z == 0 else expected[(z - 1) * n_restarts + restart]
+            mass = max(line[n_columns - 1], 0.0)
+            updated[restart, z, 0] = max((mass + smoothing) / n_samples, EDGE)
             for i in range(n_attributes):
-                observed = class_totals[first_observed + stride * i] + 2 * smoothing
-                p = (class_totals[i] + smoothing) / observed if observed > 1e-100 else theta[restart, z, 1 + i]
+                observed = (line[n_columns - 1] if complete else line[n_attributes + i]) + 2 * smoothing
+                p = (line[i] + smoothing) / observed if observed > 1e-100 else theta[restart, z, 1 + i]
                 updated[restart, z, 1 + i] = min(max(p, EDGE), 1 - EDGE)
+            if z > 0:
+                rest -= line
     return updated
 
 
 def em_step(problem: Problem, theta: Floats) -> tuple[Floats, Floats]:
     """One E and M step: the next parameters, and the (penalised) log-likelihood of the given ones (R,)."""
-    design, transposed, counts, totals, _, smoothing = problem
-    odds, base, prior = score_columns(theta, totals.size, smoothing)
-    scores = np.ascontiguousarray(design @ odds)
+    odds, base, prior = score_rows(theta, problem.totals.size, problem.smoothing)
+    scores = np.ascontiguousarray(odds @ problem.design.T)
     if theta.shape[1] == 2:
-        mixed = responsibilities_of_two(scores, counts)
+        mixed = responsibilities_of_two(scores, problem.counts)
     else:
-        mixed = responsibilities(scores.reshape(len(scores), -1, len(theta)), counts)
-    expected = np.ascontiguousarray(transposed @ scores)
-    return reestimate(theta, expected, totals, smoothing), base @ totals + mixed + prior
+        mixed = responsibilities(scores.reshape(-1, len(theta), problem.counts.size), problem.counts)
+    expected = np.ascontiguousarray(scores @ problem.weighted)
+    return reestimate(theta, expected, problem.totals, problem.smoothing), base @ problem.totals + mixed + prior
 
 
-def extrapolate(start: Floats, first: Floats, second: Floats) -> Floats:
-    """SQUAREM step (scheme S3) from three successive iterates, back inside the parameter space."""
-    change = first - start
-    curvature = second - first - change
-    axes = (1, 2)
-    speed = np.sqrt(np.square(change).sum(axis=axes) / np.maximum(np.square(curvature).sum(axis=axes), 1e-300))
-    length = np.maximum(speed, 1.0)[:, None, None]
-    jump: Floats = start + 2 * length * change + length**2 * curvature
-    np.clip(jump, EDGE, 1 - EDGE, out=jump)
-    jump[:, :, 0] /= jump[:, :, :1].sum(axis=1)
-    return jump
+@njit(cache=True, error_model="numpy")
+def extrapolate(start: Floats, first: Floats, second: Floats, limit: Floats) -> tuple[Floats, Floats]:
+    """SQUAREM step (scheme S3) from three successive iterates, back inside the parameter space; and its length (R,)."""
+    jump, lengths = np.empty_like(start), np.empty(len(start))
+    _, n_classes, width = start.shape
+    for r in range(len(start)):
+        change, curvature = first[r] - start[r], second[r] - 2 * first[r] + start[r]
+        speed = np.sqrt(np.square(change).sum() / max(np.square(curvature).sum(), 1e-300))
+        length = max(min(speed, limit[r]), 1.0)
+        mass = 0.0
+        for z in range(n_classes):
+            for i in range(width):
+                value = start[r, z, i] + 2 * length * change[z, i] + length**2 * curvature[z, i]
+                jump[r, z, i] = min(max(value, EDGE), 1 - EDGE)
+            mass += jump[r, z, 0]
+        for z in range(n_classes):
+            jump[r, z, 0] /= mass
+        lengths[r] = length
+    return jump, lengths
 
 
 def maximize(problem: Problem, theta: Floats, *, tol: float, max_iter: int, accelerate: bool = True) -> Fit:
     """Run EM from all starts until a plain step gains less than `tol`; converged restarts leave the batch.
 
     A jump is kept only if its likelihood is at least that of the plain step before it; otherwise the next cycle goes
-    on from the plain iterates, at no extra evaluation. So the likelihood never falls.
+    on from the plain iterates, at no extra evaluation, and jumps half as far at most. So the likelihood never falls.
     """
-    n_restarts = len(theta)
-    fit = Fit(
-        theta.copy(),
-        np.full(n_restarts, -np.inf),
-        np.zeros(n_restarts, dtype=bool),
-        np.zeros(n_restarts, dtype=np.intp),
-        [[] for _ in range(n_restarts)],
-    )
-    active, start = np.arange(n_restarts), theta
+    fit = empty_fit(theta)
+    active, start, limit = np.arange(len(theta)), theta, np.full(len(theta), np.inf)
     first, before = em_step(problem, start)
     n_evaluations = 1
     while active.size and n_evaluations < max_iter:
         second, objective = em_step(problem, first)
         n_evaluations += 1
         done = objective - before < tol
-        _record(fit, active, first, objective, done, n_evaluations)
+        fit.note(active, objective)
         if done.any():
-            active, objective = active[~done], objective[~done]
+            fit.leave(active[done], first[done], objective[done], n_evaluations, converged=True)
+            active, objective, limit = active[~done], objective[~done], limit[~done]
             start, first, second = start[~done], first[~done], second[~done]
         if not accelerate or n_evaluations < PLAIN_STEPS or not active.size:
             start, first, before = first, second, objective
             continue
-        jump = extrapolate(start, first, second)
+        jump, length = extrapolate(start, first, second, limit)
         landed, reached = em_step(problem, jump)
         n_evaluations += 1
-        better = reached >= objective
-        keep = better[:, None, None]
-        start, first = np.where(keep, jump, first), np.where(keep, landed, second)
-        before = np.where(better, reached, objective)
+        worse = reached < objective
+        jump[worse], landed[worse], reached[worse] = first[worse], second[worse], objective[worse]
+        start, first, before = jump, landed, reached
+        limit = np.where(worse, length / 2, np.maximum(limit, 4 * length))
+    fit.note(active, before)
+    fit.leave(active, start, before, n_evaluations, converged=False)
     return fit
-
-
-def _record(
-    fit: Fit, active: NDArray[np.intp], theta: Floats, objective: Floats, done: NDArray[np.bool_], n_evaluations: int
-) -> None:
-    """Note where the active restarts are."""
-    fit.theta[active] = theta
-    fit.objective[active] = objective
-    fit.converged[active] = done
-    fit.n_evaluations[active] = n_evaluations
-    for restart, value in zip(active, objective, strict=True):
-        fit.paths[restart].append(float(value))
 
 
 def random_starts(problem: Problem, n_classes: int, n_init: int, random: np.random.RandomState) -> Floats:

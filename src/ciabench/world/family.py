@@ -112,7 +112,11 @@ class CIAFamily:
         rng = np.random.default_rng(rng)
         counts = {"difficulty": 0, "headroom": 0}
         for _ in range(MAX_DRAWS):
-            model = self.draw_unselected(rng)
+            weights, probs = self._draw_parameters(rng)
+            if self.min_headroom > 0 and not probs[0].min() < 0.5 < probs[0].max():
+                counts["headroom"] += 1  # P(x_0 = 1 | x) never crosses 1/2
+                continue
+            model = CIAModel(weights, probs)
             verdict = self._judge(model, rng)
             if verdict == "accepted":
                 return model, Rejections(**counts)
@@ -125,10 +129,7 @@ class CIAFamily:
 
     def draw_unselected(self, rng: Seed = None) -> CIAModel:
         """Draw one model without looking at its difficulty or headroom."""
-        rng = np.random.default_rng(rng)
-        assert self.concentration is not None
-        weights, probs = calibration.draw_parameters(self.n, self.k, self.concentration, 1, rng)
-        return CIAModel(weights[0], probs[0])
+        return CIAModel(*self._draw_parameters(np.random.default_rng(rng)))
 
     def describe(self, models: int = 100, rng: Seed = 0) -> dict[str, float]:
         """Acceptance and rejection rates, measured by drawing `models` accepted models.
@@ -153,6 +154,12 @@ class CIAFamily:
             "acceptance_rate": models / drawn,
         }
 
+    def _draw_parameters(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Weights and probs of an unselected model."""
+        assert self.concentration is not None
+        weights, probs = calibration.draw_parameters(self.n, self.k, self.concentration, 1, rng)
+        return weights[0], probs[0]
+
     def _starved_by(self, rng: np.random.Generator) -> str:
         """Condition that hardly any model meets: the difficulty, unless models of that difficulty abound."""
         any_headroom = replace(self, min_headroom=0)
@@ -161,9 +168,6 @@ class CIAFamily:
 
     def _judge(self, model: CIAModel, rng: np.random.Generator) -> Verdict:
         """Decide whether a model belongs to the family."""
-        low, high = model.probs[0].min(), model.probs[0].max()
-        if self.min_headroom > 0 and not low < 0.5 < high:
-            return "headroom"  # P(x_0 = 1 | x) never crosses 1/2
         if model.enumerable:
             masses, posterior = model.enumeration()
             confidence, gain = _confidence_and_gain(model, posterior)
