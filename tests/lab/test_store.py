@@ -128,7 +128,7 @@ def test_what_is_not_a_store_is_refused(tmp_path, opened):
     sqlite3.connect(newer).execute("PRAGMA user_version = 99").connection.close()
     for path, told in (
         (foreign, "not a ciabench store"), (text, "not a database"), (cut, "malformed"),
-        (newer, "schema version 99"), (tmp_path, "no such file"), (tmp_path / "none.db", "no such file"),
+        (newer, "schema version 99"), (tmp_path, "is a folder"), (tmp_path / "none.db", "no such file"),
     ):  # fmt: skip
         with pytest.raises(StoreError, match=told), Store(path) as store:
             store.counts()

@@ -1,5 +1,7 @@
 """Rows of results → tidy curves, paired differences, and the sample sizes at which one learner passes another."""
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -12,6 +14,9 @@ Floats = NDArray[np.float64]
 
 FAMILY = ["n", "k", "b"]
 RESAMPLES = 1_000
+MOST_COUNTS = 10_000_000
+"""Counts of drawn trials that are held at once: 80 MB."""
+
 CONFIDENCE = 0.95
 
 
@@ -36,7 +41,7 @@ def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
     """
     curves = Results(rows).curves()
     groups = rows.groupby([*FAMILY, "learner", "size"])
-    intervals = pd.DataFrame([_pooled_interval(group) for _, group in groups], columns=["pooled_low", "pooled_high"])
+    intervals = _pooled_intervals(group for _, group in groups)
     means = groups[["success", "best", "constant"]].mean().reset_index(drop=True)
     return curves.assign(**intervals, success=means["success"], headroom=means["best"] - means["constant"])
 
@@ -116,17 +121,34 @@ def _last_crossing(sizes: Floats, lags: Floats) -> Floats:
 
 def _resampled_means(values: Floats, seed: int) -> Floats:
     """Column means (RESAMPLES, columns) of trials drawn with replacement."""
-    trials = len(values)
-    counts = np.random.default_rng(seed).multinomial(trials, np.full(trials, 1 / trials), RESAMPLES)
-    means: Floats = counts @ values / trials
-    return means
+    return np.concatenate([counts @ values / len(values) for counts in _draws(len(values), seed)])
 
 
-def _pooled_interval(group: pd.DataFrame) -> tuple[float, float]:
-    """Bootstrap interval of Σ(S_alg − S_const) / Σ(S_best − S_const)."""
-    gains = (group["success"] - group["constant"]).to_numpy()
-    rooms = (group["best"] - group["constant"]).to_numpy()
-    means = _resampled_means(np.column_stack([gains, rooms]), seed=len(group))
+def _draws(trials: int, seed: int) -> Iterator[Floats]:
+    """How often each trial is drawn in every resample, a few resamples (rows) at a time where trials are many."""
+    rng = np.random.default_rng(seed)
+    at_once = min(RESAMPLES, max(1, MOST_COUNTS // trials))
+    for start in range(0, RESAMPLES, at_once):
+        size = min(at_once, RESAMPLES - start)
+        yield rng.multinomial(trials, np.full(trials, 1 / trials), size).astype(np.float64)
+
+
+def _pooled_intervals(groups: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Bootstrap interval of Σ(S_alg − S_const) / Σ(S_best − S_const) of every group."""
+    columns = [
+        np.column_stack([group["success"] - group["constant"], group["best"] - group["constant"]]) for group in groups
+    ]
+    intervals = np.empty((len(columns), 2))
+    for trials in {len(values) for values in columns}:
+        places = [place for place, values in enumerate(columns) if len(values) == trials]
+        means = [[counts @ columns[place] / trials for place in places] for counts in _draws(trials, seed=trials)]
+        for place, parts in zip(places, zip(*means, strict=True), strict=True):
+            intervals[place] = _ratio_interval(np.concatenate(parts))
+    return pd.DataFrame(intervals, columns=["pooled_low", "pooled_high"])
+
+
+def _ratio_interval(means: Floats) -> Floats:
+    """Interval of the ratio of two columns of resampled means."""
     ratios = np.divide(means[:, 0], means[:, 1], out=np.full(RESAMPLES, np.nan), where=means[:, 1] > 0)
-    low, high = np.quantile(ratios, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
+    interval: Floats = np.quantile(ratios, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return interval

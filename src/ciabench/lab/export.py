@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -12,6 +13,7 @@ from typing import IO, Any, Literal
 
 from ciabench.errors import StoreError
 from ciabench.lab.results import columns_of
+from ciabench.lab.seeds import digest
 from ciabench.lab.spec import Spec
 from ciabench.lab.store import Store
 
@@ -31,12 +33,19 @@ def export(store: Store, form: Format, path: Path, timings: bool = True) -> None
             with _opened(unfinished, compress=path.suffix == ".gz") as stream:
                 write(store, form, stream, timings)
         if form != "json":
-            path.with_name(f"{path.name}.json").write_text(_told(store), encoding="utf-8")
+            _write_beside(store, path, unfinished)
         os.replace(unfinished, path)
     except OSError as error:
         raise StoreError(f"{path}: can not be written; {error.strerror or error}.") from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _write_beside(store: Store, path: Path, unfinished: Path) -> None:
+    """Write what made a table, and its digest, so that a reader sees damage."""
+    with unfinished.open("rb") as file:
+        told = {**store.provenance(), "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    path.with_name(f"{path.name}.json").write_text(json.dumps(told, indent=2), encoding="utf-8")
 
 
 @contextmanager
@@ -54,7 +63,7 @@ def write(store: Store, form: Format, stream: IO[str], timings: bool = True) -> 
         csv.writer(stream, lineterminator="\n").writerow(columns)
         csv.writer(stream, lineterminator="\n").writerows(rows)
         return
-    stream.write(f'{{"provenance": {_told(store)},\n"rows": [')
+    stream.write(f'{{"provenance": {json.dumps(store.provenance(), indent=2)},\n"rows": [')
     for position, row in enumerate(rows):
         stream.write(",\n" if position else "\n")
         stream.write(json.dumps(dict(zip(columns, row, strict=True))))
@@ -79,10 +88,6 @@ def _rows(store: Store, timings: bool) -> Iterator[tuple[Any, ...]]:
     return (row if timings else row[:-1] for row in store.rows())
 
 
-def _told(store: Store) -> str:
-    return json.dumps(store.provenance(), indent=2)
-
-
 def spec_of(path: Path) -> Spec:
     """Read the experiment that a store, or what lies beside an export, was made by."""
     if path.suffix != ".json":
@@ -90,9 +95,12 @@ def spec_of(path: Path) -> Spec:
             return store.spec()
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
-        spec: Spec = told.get("provenance", told)["experiment"]
+        told = told.get("provenance", told)
+        spec: Spec = told["experiment"]
     except OSError as error:
         raise StoreError(f"{path}: can not be read; {error.strerror}.") from error
-    except (ValueError, AttributeError, KeyError, TypeError) as error:
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(f"{path}: does not tell what experiment it comes from.") from error
+    if "hash" in told and told["hash"] != digest([spec, told.get("result_version")]):
+        raise StoreError(f"{path}: its experiment is not the one that it was written with; its hash differs.")
     return spec

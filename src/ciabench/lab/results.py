@@ -1,9 +1,19 @@
 """Rows of results as pandas frames, from a store, an exported table, or memory."""
 
+import gzip
+import hashlib
+import io
+import json
+import zlib
+from collections.abc import Callable
 from html import escape
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ciabench.errors import StoreError
 from ciabench.lab.store import Store
@@ -11,8 +21,16 @@ from ciabench.lab.store import Store
 LABELS = ["n", "k", "b", "trial", "size", "learner"]
 MEASURES = ["success", "best", "constant", "t", "t_error", "fit_seconds"]
 COLUMNS = LABELS + MEASURES
+INTEGERS = ["n", "k", "trial", "size"]
+RATES = ["b", "success", "best", "constant"]
 TASK = "task"
 """Column before all others that names the tasks, in results of which some are pairs of words."""
+
+KINDS: dict[str, type] = {"learner": object, TASK: object, **dict.fromkeys(INTEGERS, np.int64)}
+"""Kinds of columns that do not hold floats."""
+
+CHUNK = 50_000
+"""Rows that are turned into columns at once."""
 
 
 class Results:
@@ -44,7 +62,7 @@ class Results:
             self._rows = _checked(_read_csv(Path(source)), str(source))
         else:
             with Store(source) as store:
-                self._rows = pd.DataFrame(store.rows(), columns=columns_of(store))
+                self._rows = _checked(_frame(store), str(source))
 
     def __repr__(self) -> str:
         return f"<Results: {self._told()}>"
@@ -82,24 +100,70 @@ def columns_of(store: Store) -> list[str]:
     return [TASK, *COLUMNS] if store.has_pairs() else COLUMNS
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    """Read an exported table to the last bit."""
+def _frame(store: Store) -> pd.DataFrame:
+    """Rows of a store as a frame, in less memory than a list of them takes."""
+    rows, columns = store.rows(), columns_of(store)
+    parts: dict[str, list[NDArray[Any]]] = {column: [np.empty(0, KINDS.get(column, float))] for column in columns}
     try:
-        return pd.read_csv(path, converters=dict.fromkeys(["b", *MEASURES], float))
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: can not be read as a table; {str(error).strip()}.") from error
+        while chunk := list(islice(rows, CHUNK)):
+            for column, values in zip(columns, zip(*chunk, strict=True), strict=True):
+                parts[column].append(np.array(values, KINDS.get(column, float)))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StoreError(f"{store.path}: is damaged; a value is of another kind.") from error
+    return pd.DataFrame({column: np.concatenate(parts.pop(column)) for column in columns}, copy=False)
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read an exported table to the last bit; one that is not as it was written is refused."""
+    try:
+        content = path.read_bytes()
+        _check_digest(path, content)
+        plain = gzip.decompress(content) if path.suffix == ".gz" else content
+        if not plain.endswith(b"\n"):
+            raise ValueError("it ends in the middle of a line")
+        kinds: dict[str, Callable[[str], Any]] = {**dict.fromkeys(["b", *MEASURES], _number), "learner": str, TASK: str}
+        return pd.read_csv(io.BytesIO(plain), converters=kinds)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error).strip()
+        raise StoreError(f"{path}: can not be read as a table; {reason}.") from error
+
+
+def _number(text: str) -> float:
+    return float(text) if text else np.nan
+
+
+def _check_digest(path: Path, content: bytes) -> None:
+    """Refuse a table that is not the one of which the file beside it tells."""
+    try:
+        beside = json.loads(path.with_name(f"{path.name}.json").read_bytes())
+    except FileNotFoundError:
+        return
+    if isinstance(beside, dict) and "sha256" in beside and beside["sha256"] != hashlib.sha256(content).hexdigest():
+        raise ValueError(f"it has changed since {path.name}.json was written with it; export it again")
 
 
 def _checked(rows: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Rows with the expected columns, timings perhaps aside."""
+    """Rows with the expected columns and values that can be, timings perhaps aside."""
     missing = [column for column in COLUMNS[:-1] if column not in rows.columns]
     if missing:
         raise StoreError(f"{source}: is not a table of results; it lacks {', '.join(missing)}.")
-    wrong = [column for column in COLUMNS if column in rows and (column != "learner") != _numeric(rows[column])]
-    if wrong:
-        raise StoreError(f"{source}: is not a table of results; column {wrong[0]!r} has values of another kind.")
+    if not rows.columns.is_unique:
+        raise StoreError(f"{source}: is not a table of results; a column is there twice.")
+    wrong = next((column for column in COLUMNS if column in rows and not _is_possible(rows[column])), None)
+    if wrong and len(rows):
+        raise StoreError(f"{source}: is not a table of results; column {wrong!r} has values that can not be.")
     return rows
 
 
-def _numeric(column: "pd.Series[float]") -> bool:
-    return pd.api.types.is_numeric_dtype(column)
+def _is_possible(column: "pd.Series[Any]") -> bool:
+    """Whether a column has the kind and the range that its name asks for; T is undefined without headroom."""
+    if column.name == "learner":
+        return all(isinstance(name, str) for name in column.unique())
+    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        return False
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if column.name in INTEGERS:
+        return bool((np.isfinite(values) & (values == np.floor(values)) & (values >= (column.name != "trial"))).all())
+    if column.name in RATES:
+        return bool(np.isfinite(values).all())
+    return not np.isinf(values).any()

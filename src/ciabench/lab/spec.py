@@ -20,6 +20,24 @@ def label(family: Spec) -> str:
     return str(family["pair"]) if "pair" in family else "CIA({n}, {k}, {b:g})".format_map(family)
 
 
+def is_spec(value: Any) -> bool:
+    """Whether a value read from a file has the form of a spec.
+
+    Examples
+    --------
+    >>> is_spec({"name": "tour", "seed": 1, "trials": 100, "sizes": [10], "families": [], "learners": []})
+    True
+    >>> is_spec(["tour"])
+    False
+    """
+    kinds = {"name": str, "seed": int, "trials": int, "sizes": list, "families": list, "learners": list}
+    return (
+        isinstance(value, dict)
+        and all(isinstance(value.get(key), kind) for key, kind in kinds.items())
+        and all(isinstance(item, dict) for item in [*value["families"], *value["learners"]])
+    )
+
+
 def contradictions(old: Spec, new: Spec) -> list[str]:
     """What a new spec takes away from an old one or changes in it; more sizes, families or learners do not.
 

@@ -8,21 +8,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ciabench.errors import StoreError
+from ciabench.lab.database import (
+    Checksums,
+    Row,
+    add_checksums,
+    check_head,
+    check_kind,
+    check_pages,
+    check_whole,
+    connect,
+    has_checksums,
+    read_cell,
+    seal_cell,
+    seal_head,
+    told,
+)
 from ciabench.lab.lock import Lock
 from ciabench.lab.seeds import canonical, digest
-from ciabench.lab.spec import RESULT_VERSION, Spec, contradictions
-from ciabench.lab.tables import (
-    APPLICATION_ID,
-    COMPLETE_CELLS,
-    FAILURES,
-    HAS_PAIRS,
-    PUT_CELL,
-    PUT_SCORE,
-    ROWS,
-    SCHEMA,
-    SCHEMA_VERSION,
-    TASK_ROWS,
-)
+from ciabench.lab.spec import RESULT_VERSION, Spec, contradictions, is_spec
+from ciabench.lab.tables import CELLS, COMPLETE_CELLS, FAILURES, FAMILIES, HAS_PAIRS, PUT_CELL, PUT_SCORE, SCHEMA
 from ciabench.lab.trial import CellRow, Job, Plan, ScoreRow
 
 CHUNK = 500
@@ -61,30 +65,36 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock: Lock | None = None
-        if not self.path.is_file():
-            raise StoreError(f"{path}: there is no such file.")
-        with _told(self.path):
-            self._connection = _connect(self.path, writable=False)
+        with told(self.path):
+            _check_is_file(self.path)
+            self._connection = connect(self.path, writable=False)
         with self._closed_on_error():
-            _check_kind(self._connection, self.path)
+            self._connection.execute("BEGIN")
+            check_kind(self._connection, self.path)
+            if has_checksums(self._connection):
+                check_head(self._connection, self.path)
+            self._connection.execute("COMMIT")
 
     @classmethod
     def continued(cls, path: str | Path, spec: Spec, plan: Plan, environment: Mapping[str, Any]) -> "Store":
         """Open a store to add to it, or make a new one; refuse if it holds something else or another run has it."""
         self = cls.__new__(cls)
         self.path = Path(path)
-        with _told(self.path):
+        with told(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists():
+                _check_is_file(self.path)
             self._lock = Lock(self.path)
         try:
-            with _told(self.path):
-                self._connection = _connect(self.path, writable=True)
+            with told(self.path):
+                self._connection = connect(self.path, writable=True)
         except StoreError:
             self._lock.release()
             raise
         with self._closed_on_error(), self._transaction():
             self._admit(spec, environment)
             self._register(plan)
+            seal_head(self._connection)
         return self
 
     def __enter__(self) -> "Store":
@@ -101,30 +111,37 @@ class Store:
 
     def spec(self) -> Spec:
         """Return the experiment that the store holds."""
-        spec: Spec = json.loads(self._value("SELECT spec FROM experiment"))
+        spec: Spec = self.provenance()["experiment"]
         return spec
 
     def provenance(self) -> dict[str, Any]:
         """Return all that is needed to make the results again."""
-        spec, spec_hash, version, environments = self._all("SELECT * FROM experiment")[0][1:]
+        try:
+            ((_, spec, spec_hash, version, environments),) = self._all("SELECT * FROM experiment")
+            spec, environments = json.loads(spec), json.loads(environments)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StoreError(f"{self.path}: is damaged; its experiment can not be read.") from error
+        if not is_spec(spec):
+            raise StoreError(f"{self.path}: is damaged; what it holds is no experiment.")
         return {
-            "experiment": json.loads(spec),
+            "experiment": spec,
             "hash": spec_hash,
             "result_version": version,
-            "environments": json.loads(environments),
+            "environments": environments,
             "repeat": "save `experiment` (or keep the store) and run `ciabench run --from FILE --out FOLDER`",
         }
 
     def add(self, cell: CellRow) -> None:
         """Write a cell with all its scores, in one transaction."""
-        with _told(self.path), self._transaction():
+        with told(self.path), self._transaction():
             cell_id = self._put_cell(cell)
             self._connection.executemany(PUT_SCORE, [self._values(cell_id, score) for score in cell.scores])
+            seal_cell(self._connection, cell_id)
 
     def missing(self, plan: Plan, retry_failed: bool = False) -> Iterator[Job]:
         """Find what is still to be computed, a few trials at a time; may be consumed in another thread."""
         wanted = plan.wanted()
-        with _told(self.path), closing(_connect(self.path, writable=False)) as connection:
+        with told(self.path), closing(connect(self.path, writable=False)) as connection:
             for family in range(len(plan.families)):
                 for start in range(0, plan.trials, CHUNK):
                     present = self._present(connection, family, start, retry_failed)
@@ -156,10 +173,32 @@ class Store:
         return bool(self._value(HAS_PAIRS))
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the tidy rows of all scores that are done, always in the same order; with pairs, task first."""
-        with _told(self.path):
-            for row in self._connection.execute(TASK_ROWS if self.has_pairs() else ROWS):  # noqa: UP028
-                yield row  # `yield from` would close the cursor of a reader that stopped early, after the store
+        """Iterate over the tidy rows of all scores that are done, always in the same order; with pairs, task first.
+
+        The file is checked first, so that rows come from a whole store or not at all.
+        """
+        with told(self.path):
+            if not self._connection.in_transaction:
+                self._connection.execute("BEGIN")
+            sums = check_pages(self._connection, self.path)
+            names = dict(self._connection.execute("SELECT id, name FROM learner").fetchall())
+            has_pairs = self.has_pairs()
+            for family, *labels, task in self._connection.execute(FAMILIES).fetchall():
+                common = (task, *labels) if has_pairs else tuple(labels)
+                for (cell,) in self._connection.execute(CELLS, (family,)):
+                    for row in self._rows_of(cell, common, names, sums):  # noqa: UP028
+                        yield row  # `yield from` would close the cursor of a reader that stopped early, after the store
+            self._connection.execute("COMMIT")
+
+    def _rows_of(self, cell: int, labels: Row, names: dict[int, str], sums: Checksums | None) -> list[Row]:
+        """Rows of one cell, by size and learner."""
+        (_, _, trial, best, constant, *_), scores = read_cell(self._connection, self.path, cell, sums)
+        rows = [
+            (*labels, trial, size, names[learner], success, best, constant, t, t_error, fit_seconds)
+            for learner, size, is_done, success, t, t_error, fit_seconds, *_ in scores
+            if is_done
+        ]
+        return sorted(rows, key=lambda row: row[len(labels) + 1 : len(labels) + 3])
 
     def _admit(self, spec: Spec, environment: Mapping[str, Any]) -> None:
         """Take the experiment in, if it is new or only adds to what is there."""
@@ -168,7 +207,10 @@ class Store:
             for statement in SCHEMA:
                 self._connection.execute(statement)
         else:
-            _check_kind(self._connection, self.path)
+            check_kind(self._connection, self.path)
+            check_whole(self._connection, self.path)
+            if not has_checksums(self._connection):
+                add_checksums(self._connection)
             _check_continues(self.path, self.provenance(), spec)
             spec = {**spec, "trials": max(spec["trials"], self.spec()["trials"])}
             known = self.provenance()["environments"]
@@ -226,7 +268,7 @@ class Store:
         return self._all(query, *values)[0][0]
 
     def _all(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with _told(self.path):
+        with told(self.path):
             return self._connection.execute(query, values).fetchall()
 
     @contextmanager
@@ -242,33 +284,18 @@ class Store:
     @contextmanager
     def _closed_on_error(self) -> Iterator[None]:
         try:
-            with _told(self.path):
+            with told(self.path):
                 yield
         except BaseException:
             self.close()
             raise
 
 
-def _connect(path: Path, writable: bool) -> sqlite3.Connection:
-    """Open the file; a reader may be used by the thread that hands out work."""
-    mode = "rwc" if writable else "ro"
-    uri = f"{path.resolve().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=writable)
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA foreign_keys = ON")
-    if writable:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-    return connection
-
-
-def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse files that are not stores of this version."""
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise StoreError(f"{path}: is a database, but not a ciabench store.")
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version != SCHEMA_VERSION:
-        raise StoreError(f"{path}: has schema version {version}; this version of ciabench reads {SCHEMA_VERSION}.")
+def _check_is_file(path: Path) -> None:
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder, not a store.")
+    if not path.is_file():
+        raise StoreError(f"{path}: there is no such file.")
 
 
 def _check_continues(path: Path, held: dict[str, Any], spec: Spec) -> None:
@@ -281,14 +308,3 @@ def _check_continues(path: Path, held: dict[str, Any], spec: Spec) -> None:
     changed = contradictions(held["experiment"], spec)
     if changed:
         raise StoreError(f"{path}: holds another experiment: {'; '.join(changed)}; use another name or --out.")
-
-
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the file system into ours."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror or error}.") from error
-    except sqlite3.Error as error:
-        raise StoreError(f"{path}: {error}.") from error

@@ -3,6 +3,9 @@
 APPLICATION_ID = 0x43494142
 SCHEMA_VERSION = 1
 
+CHECKSUMS = "CREATE TABLE checksum (cell INTEGER PRIMARY KEY, value INTEGER NOT NULL)"
+"""Of every cell with its scores, and as cell 0 of the tables that name them; stores were made without it once."""
+
 SCHEMA = (
     """CREATE TABLE experiment (
         id INTEGER PRIMARY KEY CHECK (id = 1), spec TEXT NOT NULL, hash TEXT NOT NULL,
@@ -24,6 +27,7 @@ SCHEMA = (
         PRIMARY KEY (cell, learner, size)) WITHOUT ROWID""",
     "CREATE INDEX failed_score ON score (cell) WHERE state = 'failed'",
     "CREATE INDEX failed_cell ON cell (id) WHERE state = 'failed'",
+    CHECKSUMS,
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
@@ -48,13 +52,7 @@ TASK = "coalesce(json_extract(family.identity, '$.pair'), printf('CIA(%d, %d, %g
 
 HAS_PAIRS = "SELECT count(*) FROM family WHERE json_extract(identity, '$.pair') IS NOT NULL"
 
-ROWS = """
-    SELECT n, k, b, trial, size, name, success, best, constant, t, t_error, fit_seconds
-    FROM score JOIN cell ON cell.id = score.cell JOIN family ON family.id = cell.family
-    JOIN learner ON learner.id = score.learner
-    WHERE score.state = 'done' ORDER BY n, k, b, trial, size, name"""
-
-TASK_ROWS = ROWS.replace("SELECT", f"SELECT {TASK},", 1)
+FAMILIES = f"SELECT id, n, k, b, {TASK} FROM family ORDER BY n, k, b"  # nosec B608 - TASK is a constant
 
 FAILURES = f"""
     SELECT n, k, b, trial, NULL, NULL, cell.error, {TASK} FROM cell JOIN family ON family.id = cell.family
@@ -64,4 +62,24 @@ FAILURES = f"""
     FROM score JOIN cell ON cell.id = score.cell JOIN family ON family.id = cell.family
     JOIN learner ON learner.id = score.learner
     WHERE score.state = 'failed' AND cell.state = 'done'
-    ORDER BY 1, 2, 3, 4, 5, 6"""
+    ORDER BY 1, 2, 3, 4, 5, 6"""  # nosec B608 - TASK is a constant
+
+HEAD = ("SELECT * FROM experiment", "SELECT * FROM family ORDER BY id", "SELECT * FROM learner ORDER BY id")
+"""What the checksum of cell 0 is made of."""
+
+CELLS = "SELECT id FROM cell WHERE family = ? ORDER BY trial"
+
+CELL = """
+    SELECT id, family, trial, best, constant, state = 'done', error, difficulty, draws, seconds, seed
+    FROM cell WHERE id = ?"""
+
+SCORES = """
+    SELECT learner, size, state = 'done', success, t, t_error, fit_seconds, n_iter, error
+    FROM score WHERE cell = ? ORDER BY size, learner"""
+
+UNMATCHED = """
+    SELECT (SELECT count(*) FROM cell LEFT JOIN checksum ON checksum.cell = cell.id WHERE value IS NULL)
+        + (SELECT count(*) FROM checksum LEFT JOIN cell ON id = checksum.cell WHERE id IS NULL AND checksum.cell != ?)
+        + (SELECT count(*) FROM score LEFT JOIN cell ON cell.id = score.cell WHERE id IS NULL)"""
+
+PUT_CHECKSUM = "INSERT OR REPLACE INTO checksum VALUES (?, ?)"

@@ -1,0 +1,168 @@
+"""The file under a store: how it is opened, what its errors mean, and whether it is whole.
+
+A store is whole when SQLite finds its pages and indices sound, its tables are those of `tables` and nothing else, and
+every checksum is right. So a flipped bit is refused, wherever it lies, unless no result depends on it.
+"""
+
+import math
+import os
+import sqlite3
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from ciabench.errors import StoreError
+from ciabench.lab.tables import (
+    APPLICATION_ID,
+    CELL,
+    CHECKSUMS,
+    HEAD,
+    PUT_CHECKSUM,
+    SCHEMA,
+    SCHEMA_VERSION,
+    SCORES,
+    UNMATCHED,
+)
+
+Row = tuple[Any, ...]
+Checksums = dict[int, int]
+
+HEAD_KEY = 0
+"""Key of the checksum that belongs to no cell."""
+
+REASONS = {
+    "SQLITE_CORRUPT": "is damaged; the database disk image is malformed",
+    "SQLITE_FULL": "the disk is full; what is finished is kept, so make room and run again",
+    "SQLITE_IOERR": "the disk can not be read or written, perhaps it is full; what is finished is kept",
+    "SQLITE_READONLY": "can not be written; its folder or file is read-only",
+    "SQLITE_CANTOPEN": "can not be opened; is its folder there, and may it be read and written?",
+}
+
+
+def connect(path: Path, writable: bool) -> sqlite3.Connection:
+    """Open the file; a reader may be used by the thread that hands out work."""
+    options = "mode=rwc" if writable else f"mode=ro{'&immutable=1' if _is_at_rest(path) else ''}"
+    uri = f"{path.resolve().as_uri()}?{options}"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=writable)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA foreign_keys = ON")
+    if writable:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def _is_at_rest(path: Path) -> bool:
+    """Whether nobody can be writing: a folder that is read-only, and no journal in it."""
+    return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into ours."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}.") from error
+    except sqlite3.Error as error:
+        name = str(getattr(error, "sqlite_errorname", ""))
+        reason = next((reason for kind, reason in REASONS.items() if name.startswith(kind)), None)
+        raise StoreError(f"{path}: {reason or error}.") from error
+
+
+def check_kind(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse files that are not stores of this version, or whose tables were tampered with."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise StoreError(f"{path}: is a database, but not a ciabench store.")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != SCHEMA_VERSION:
+        raise StoreError(f"{path}: has schema version {version}; this version of ciabench reads {SCHEMA_VERSION}.")
+    found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    if found - {CHECKSUMS} != {statement for statement in SCHEMA if statement.startswith("CREATE")} - {CHECKSUMS}:
+        raise StoreError(f"{path}: is damaged; its tables are not those of ciabench.")
+
+
+def check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a store in which anything is not as it was written."""
+    sums = check_pages(connection, path)
+    for (cell,) in connection.execute("SELECT id FROM cell").fetchall():
+        read_cell(connection, path, cell, sums)
+
+
+def check_pages(connection: sqlite3.Connection, path: Path) -> Checksums | None:
+    """Refuse a store that SQLite finds damaged, or that lacks a cell or a checksum; tell the checksums, if any."""
+    (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if found != "ok":
+        raise StoreError(f"{path}: is damaged; {' '.join(found.split())}.")
+    if not has_checksums(connection):
+        return None
+    check_head(connection, path)
+    if connection.execute(UNMATCHED, (HEAD_KEY,)).fetchone() != (0,):
+        raise StoreError(f"{path}: is damaged; a cell or its checksum is missing.")
+    return dict(connection.execute("SELECT cell, value FROM checksum").fetchall())
+
+
+def read_cell(connection: sqlite3.Connection, path: Path, cell: int, sums: Checksums | None) -> tuple[Row, list[Row]]:
+    """Columns `CELL` of a cell and `SCORES` of its scores, which must be those that were written."""
+    values, scores = _columns(connection, cell)
+    if sums is not None and sums[cell] != _sum_of(values, scores):
+        raise StoreError(f"{path}: is damaged; the checksum of trial {values[2]} is wrong.")
+    return values, scores
+
+
+def check_head(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a store whose experiment, families or learners are not as they were written."""
+    found = connection.execute("SELECT value FROM checksum WHERE cell = ?", (HEAD_KEY,)).fetchone()
+    if found != (_head_sum(connection),):
+        raise StoreError(f"{path}: is damaged; the checksum of its experiment is wrong.")
+
+
+def has_checksums(connection: sqlite3.Connection) -> bool:
+    """Whether a store was made with checksums."""
+    found = connection.execute("SELECT count(*) FROM sqlite_master WHERE sql = ?", (CHECKSUMS,)).fetchone()
+    return bool(found[0])
+
+
+def add_checksums(connection: sqlite3.Connection) -> None:
+    """Give checksums to a store that was made without."""
+    connection.execute(CHECKSUMS)
+    for (cell,) in connection.execute("SELECT id FROM cell").fetchall():
+        seal_cell(connection, cell)
+
+
+def seal_head(connection: sqlite3.Connection) -> None:
+    """Write the checksum of experiment, families and learners."""
+    connection.execute(PUT_CHECKSUM, (HEAD_KEY, _head_sum(connection)))
+
+
+def seal_cell(connection: sqlite3.Connection, cell: int) -> None:
+    """Write the checksum of a cell."""
+    connection.execute(PUT_CHECKSUM, (cell, _sum_of(*_columns(connection, cell))))
+
+
+def _columns(connection: sqlite3.Connection, cell: int) -> tuple[Row, list[Row]]:
+    return connection.execute(CELL, (cell,)).fetchone(), connection.execute(SCORES, (cell,)).fetchall()
+
+
+def _head_sum(connection: sqlite3.Connection) -> int:
+    return crc32(repr([connection.execute(query).fetchall() for query in HEAD]).encode())
+
+
+def _sum_of(values: Row, scores: list[Row]) -> int | None:
+    """Checksum of a cell with all its scores, None where a value is not even of the right kind."""
+    numbers = [_number(value) for value in chain(values, chain.from_iterable(scores))]
+    try:
+        return crc32(struct.pack(f"<{len(numbers)}d", *numbers))
+    except struct.error:
+        return None
+
+
+def _number(value: Any) -> Any:
+    """A number for every value that a column may hold; those that are numbers stay."""
+    if value is None:
+        return math.inf
+    return crc32(value.encode()) if isinstance(value, str) else value
