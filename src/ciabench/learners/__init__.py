@@ -10,8 +10,8 @@ def builtin_learners() -> dict[str, type]:
 
     Examples
     --------
-    >>> sorted(builtin_learners())
-    ['COV', 'EM', 'NaiveBayes', 'Perceptron', 'Winnow']
+    >>> {"COV", "EM", "NaiveBayes", "Perceptron", "Winnow"} <= set(builtin_learners())
+    True
     """
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     return {
