@@ -1,7 +1,8 @@
 """Numbers behind docs/method.md: `python experiments/choices.py` (about a minute).
 
 First the mean difficulty of unselected CIA(10, 3, ·) models at two concentrations, exact for each model. Then the
-headroom trap on CIA(10, k, 0.9) without `min_headroom`: how many models have little, and what becomes of mean T.
+headroom trap on CIA(10, k, 0.9) without `min_headroom`: how many models have little, and what becomes of mean T. Last
+the share of the variance of T's test error that is left by the regression on P(z | x), on CIA(75, k, 0.9).
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from ciabench import EM, CIAFamily, Scorer, Winnow
 
 MODELS, TRIALS, SIZE = 20_000, 500, 300
+MODELS_TESTED = 30
 
 
 def mean_difficulty(concentration: float) -> tuple[float, float]:
@@ -43,6 +45,24 @@ def summary(rows: pd.DataFrame) -> dict[str, float]:
     return told
 
 
+def variance_left(k: int, size: int) -> dict[str, float]:
+    """Share of the variance of d_h − T d_best that P(z | x) does not explain, mean over models."""
+    shares: dict[str, list[float]] = {"EM": [], "Winnow": []}
+    for seed in range(MODELS_TESTED):
+        model = CIAFamily(75, k, 0.9).draw(seed)
+        (X, y), patterns = model.sample(size, seed), model.sample_attributes(20_000, np.random.default_rng(seed))
+        posterior = model.posterior(patterns)
+        advantage = (1 - 2 * posterior @ model.probs[0]) * (1 if model.constant else -1)
+        best_gain = np.maximum(advantage, 0)
+        for name, learner in {"EM": EM(random_state=seed), "Winnow": Winnow(random_state=seed)}.items():
+            gain = np.where(learner.fit(X, y).predict(patterns) == model.constant, 0, advantage)
+            surplus = gain - gain.mean() / best_gain.mean() * best_gain
+            if surplus.any():
+                residual = surplus - posterior @ np.linalg.lstsq(posterior, surplus)[0]
+                shares[name].append(float(residual.var() / surplus.var()))
+    return {f"{name}, s = {size}": float(np.mean(found)) for name, found in shares.items()}
+
+
 def main() -> None:
     for concentration in (1.05, CIAFamily(10, 3, 0.9).concentration):
         mean, error = mean_difficulty(concentration)
@@ -53,6 +73,9 @@ def main() -> None:
         told[f"k = {k}"] = summary(pd.DataFrame([trial(family, seed) for seed in range(TRIALS)]))
     print(f"\nCIA(10, k, 0.9) without min_headroom, {TRIALS} models, {SIZE} examples:")
     print(pd.DataFrame(told).round(3).to_string())
+    left = {f"k = {k}": variance_left(k, 30) | variance_left(k, 1000) for k in (2, 3, 5)}
+    print(f"\nCIA(75, k, 0.9), {MODELS_TESTED} models, variance of the test error left by the regression on P(z | x):")
+    print(pd.DataFrame(left).round(2).to_string())
 
 
 if __name__ == "__main__":

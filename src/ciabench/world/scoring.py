@@ -4,7 +4,7 @@ Everything is measured against the best constant rule c: S(h) = S_const + E[d_h(
 d_h(x) = P(x_0 = h(x) | x) − P(x_0 = c | x), which is 0 wherever h agrees with c. Only x is ever drawn; x_0 is
 averaged out exactly (Rao-Blackwell). What is drawn serves better still with P(z | x), whose mean is known to be the
 weights, as control variates: draws get masses under which that mean is exact, which is the same as to regress d_h on
-P(z | x) and read it off at the weights. It saves a half to two thirds of the draws.
+P(z | x) and read it off at the weights. It saves up to six tenths of the draws.
 """
 
 from collections.abc import Callable
