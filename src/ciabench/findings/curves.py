@@ -40,7 +40,7 @@ def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
     0  0.625   0.667       0.3
     """
     curves = Results(rows).curves()
-    groups = rows.groupby([*FAMILY, "learner", "size"])
+    groups = rows[[*FAMILY, "learner", "size", "success", "best", "constant"]].groupby([*FAMILY, "learner", "size"])
     intervals = _pooled_intervals(group for _, group in groups)
     means = groups[["success", "best", "constant"]].mean().reset_index(drop=True)
     return curves.assign(**intervals, success=means["success"], headroom=means["best"] - means["constant"])
@@ -141,9 +141,8 @@ def _pooled_intervals(groups: Iterable[pd.DataFrame]) -> pd.DataFrame:
     intervals = np.empty((len(columns), 2))
     for trials in {len(values) for values in columns}:
         places = [place for place, values in enumerate(columns) if len(values) == trials]
-        means = [[counts @ columns[place] / trials for place in places] for counts in _draws(trials, seed=trials)]
-        for place, parts in zip(places, zip(*means, strict=True), strict=True):
-            intervals[place] = _ratio_interval(np.concatenate(parts))
+        means = _resampled_means(np.hstack([columns[place] for place in places]), seed=trials)
+        intervals[places] = [_ratio_interval(means[:, 2 * turn : 2 * turn + 2]) for turn in range(len(places))]
     return pd.DataFrame(intervals, columns=["pooled_low", "pooled_high"])
 
 

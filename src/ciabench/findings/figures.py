@@ -143,7 +143,7 @@ def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
     pairs = of_pairs(rows)
     told = accuracies(pairs)
     written = [] if told.empty else _save(spelling_figure(told), folder / "spelling", told)
-    drawn = rows.drop(index=pairs.index)
+    drawn = rows if pairs.empty else rows.drop(index=pairs.index)
     return written if drawn.empty else written + _write_curves(drawn, folder)
 
 

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -154,11 +154,14 @@ def _head_sum(connection: sqlite3.Connection) -> int:
 
 def _sum_of(values: Row, scores: list[Row]) -> int | None:
     """Checksum of a cell with all its scores, None where a value is not even of the right kind."""
-    numbers = [_number(value) for value in chain(values, chain.from_iterable(scores))]
+    flat = [*values, *chain.from_iterable(scores)]
+    form = f"<{len(flat)}d"
     try:
-        return crc32(struct.pack(f"<{len(numbers)}d", *numbers))
+        return crc32(struct.pack(form, *flat))
     except struct.error:
-        return None
+        with suppress(struct.error):
+            return crc32(struct.pack(form, *map(_number, flat)))
+    return None
 
 
 def _number(value: Any) -> Any:

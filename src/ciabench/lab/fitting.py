@@ -1,6 +1,7 @@
 """Fit one classifier and ask it for labels, here or in a guarded process: the same few lines serve both."""
 
 import time
+import traceback
 import warnings
 from typing import Any, NamedTuple
 
@@ -104,7 +105,12 @@ def checked_labels(labels: Any, size: int) -> Bits:
     return values.astype(np.uint8)
 
 
+def traceback_text() -> str:
+    """End of the traceback of the error that is being handled, as text that can be stored and printed."""
+    return traceback.format_exc()[-ERROR_LENGTH:].encode(errors="replace").decode()
+
+
 def _iterations(classifier: Any) -> int | None:
     """Number of iterations, for classifiers that tell one."""
     told = np.asarray(getattr(classifier, "n_iter_", np.nan))
-    return int(told.item()) if told.size == 1 and told.dtype.kind in "iu" else None
+    return int(told.item()) if told.size == 1 and told.dtype.kind in "iu" and told.max() < 1 << 62 else None

@@ -1,20 +1,20 @@
 """Learners that are not ours run in a process of their own: a hang, a crash or a print costs one score, not the run.
 
 Parent and child exchange length-prefixed pickles over pipes. The child is `python -m ciabench.lab.guard`; it serves
-one fit after another, and is started anew after it died or was killed.
+one fit after another, and is started anew after it died or was killed. Its memory is limited to `MEMORY_LIMIT`.
 """
 
 import os
-import pickle
+import pickle  # nosec B403 - only between this process and its own child, never in a file
+import resource
 import signal
 import struct
-import subprocess
+import subprocess  # nosec B404 - starts this same Python, without a shell
 import sys
 import threading
-import traceback
 from typing import IO, Any, cast
 
-from ciabench.lab.fitting import ERROR_LENGTH, Bench, Fit, FitError
+from ciabench.lab.fitting import Bench, Fit, FitError, traceback_text
 from ciabench.lab.learner import Learner
 from ciabench.lab.tasks import Bits
 
@@ -26,6 +26,12 @@ START_LIMIT = 120.0
 ORPHAN_SECONDS = 10.0
 """A child whose parent died does not outlive its time limit by more than this."""
 
+MEMORY_LIMIT = 4 << 30
+"""Bytes of data that a child may hold; a fit that needs more has failed."""
+
+OUT_OF_MEMORY = 77
+"""Exit code of a child that met the limit: it may have too little left to say so."""
+
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -34,6 +40,10 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+
+
+class FitMemoryError(FitError):
+    """A learner that met the memory limit."""
 
 
 class Guard:
@@ -68,15 +78,17 @@ class Guard:
         self.close()
 
     def fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
-        """Fit in the child; starting it and importing the learner are not part of the learner's time."""
-        if self._child is None:
-            self._child, self._ready = _start_child(), set()
-            self._call(START_LIMIT, list(sys.path))
-        if learner.use not in self._ready:
-            self._ask(START_LIMIT, "prepare", learner)
-            self._ready.add(learner.use)
-        fit: Fit = self._ask(self.time_limit, "fit", learner, random_state, X, y)
-        return fit
+        """Fit in the child; starting it and importing the learner are not part of the learner's time.
+
+        Memory that another learner has not given back does not count: a fit that lacks some gets a fresh child.
+        """
+        is_shared = bool(self._ready - {learner.use})
+        try:
+            return self._fit(learner, random_state, X, y)
+        except FitMemoryError:
+            if not is_shared:
+                raise
+            return self._fit(learner, random_state, X, y)
 
     def predict(self, X: Any) -> Bits:
         """Labels of the last fit."""
@@ -89,6 +101,17 @@ class Guard:
             self._kill()
             self._child.communicate()
             self._child = None
+
+    def _fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
+        """Fit in the child that there is, or in a new one."""
+        if self._child is None:
+            self._child, self._ready = _start_child(), set()
+            self._call(START_LIMIT, list(sys.path))
+        if learner.use not in self._ready:
+            self._ask(START_LIMIT, "prepare", learner)
+            self._ready.add(learner.use)
+        fit: Fit = self._ask(self.time_limit, "fit", learner, random_state, X, y)
+        return fit
 
     def _ask(self, time_limit: float, action: str, *arguments: Any) -> Any:
         """Have the child's bench do something."""
@@ -105,12 +128,15 @@ class Guard:
             send(requests, request)
             succeeded, reply = receive(replies)
         except (EOFError, OSError):
-            raise FitError(self._epitaph(time_limit)) from None
+            raise self._epitaph(time_limit) from None
+        except Exception as error:
+            self.close()
+            raise FitError(f"its process answered nonsense; {type(error).__name__}.") from None
         finally:
             watch.cancel()
             watch.join()
         if self._expired:
-            raise FitError(self._epitaph(time_limit))
+            raise self._epitaph(time_limit)
         if not succeeded:
             raise FitError(reply)
         return reply
@@ -124,16 +150,18 @@ class Guard:
         if self._child is not None and self._child.poll() is None:
             os.killpg(self._child.pid, signal.SIGKILL)
 
-    def _epitaph(self, time_limit: float) -> str:
+    def _epitaph(self, time_limit: float) -> FitError:
         """Bury the dead child and say what it died of."""
         assert self._child is not None
         code = self._child.wait()
         self.close()
         if self._expired:
-            return f"exceeded the time limit of {time_limit:g} s."
+            return FitError(f"exceeded the time limit of {time_limit:g} s.")
+        if code == OUT_OF_MEMORY:
+            return FitMemoryError(f"exceeded the memory limit of {MEMORY_LIMIT / (1 << 30):g} GB.")
         if code < 0:
-            return f"its process was killed by {signal.Signals(-code).name}."
-        return f"its process ended with exit code {code}."
+            return FitError(f"its process was killed by {signal.Signals(-code).name}.")
+        return FitError(f"its process ended with exit code {code}.")
 
 
 def send(stream: IO[bytes], message: Any) -> None:
@@ -149,12 +177,12 @@ def receive(stream: IO[bytes]) -> Any:
     if len(header) < LENGTH.size:
         raise EOFError
     data = stream.read(*LENGTH.unpack(header))
-    return pickle.loads(data)
+    return pickle.loads(data)  # nosec B301 - from the pipe of this process's own child
 
 
 def _start_child() -> subprocess.Popen[bytes]:
     """Start a child with one thread and a process group of its own."""
-    return subprocess.Popen(
+    return subprocess.Popen(  # nosec B603 - a fixed command
         [sys.executable, "-P", "-m", "ciabench.lab.guard"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -170,6 +198,7 @@ def main() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
     sys.path[:] = receive(requests)
     send(replies, (True, None))
     bench = Bench()
@@ -189,8 +218,10 @@ def _answer(bench: Bench, action: str, arguments: tuple[Any, ...]) -> tuple[bool
         return True, getattr(bench, action)(*arguments)
     except FitError as failure:
         return False, str(failure)
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
     except BaseException:
-        return False, traceback.format_exc()[-ERROR_LENGTH:]
+        return False, traceback_text()
 
 
 if __name__ == "__main__":

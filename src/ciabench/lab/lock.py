@@ -20,7 +20,7 @@ class Lock:
     """
 
     def __init__(self, store: Path) -> None:
-        self._file = Path(f"{store}.lock").open("a+", encoding="utf-8")  # noqa: SIM115 - open is what holds the lock
+        self._file = Path(f"{store}.lock").open("a+b", buffering=0)  # noqa: SIM115 - open is what holds the lock
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -29,8 +29,7 @@ class Lock:
             self._file.close()
             raise StoreError(f"{store}: another run holds it ({_told(holder)}); wait for it, or stop it.") from None
         self._file.truncate(0)
-        json.dump({"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}, self._file)
-        self._file.flush()
+        self._file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}).encode())
 
     def release(self) -> None:
         """Let others have the store."""
@@ -38,11 +37,11 @@ class Lock:
         self._file.close()
 
 
-def _told(holder: str) -> str:
+def _told(holder: bytes) -> str:
     """Who holds a lock, from what it wrote."""
     try:
         return "process {pid} on {host}, since {since}".format_map(json.loads(holder))
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError):
         return "it has just started"
 
 

@@ -29,7 +29,7 @@ TASK = "task"
 KINDS: dict[str, type] = {"learner": object, TASK: object, **dict.fromkeys(INTEGERS, np.int64)}
 """Kinds of columns that do not hold floats."""
 
-CHUNK = 50_000
+CHUNK = 2_000
 """Rows that are turned into columns at once."""
 
 

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -198,7 +199,7 @@ class Store:
             for learner, size, is_done, success, t, t_error, fit_seconds, *_ in scores
             if is_done
         ]
-        return sorted(rows, key=lambda row: row[len(labels) + 1 : len(labels) + 3])
+        return sorted(rows, key=itemgetter(len(labels) + 1, len(labels) + 2))
 
     def _admit(self, spec: Spec, environment: Mapping[str, Any]) -> None:
         """Take the experiment in, if it is new or only adds to what is there."""

@@ -70,11 +70,11 @@ HEAD = ("SELECT * FROM experiment", "SELECT * FROM family ORDER BY id", "SELECT 
 CELLS = "SELECT id FROM cell WHERE family = ? ORDER BY trial"
 
 CELL = """
-    SELECT id, family, trial, best, constant, state = 'done', error, difficulty, draws, seconds, seed
+    SELECT id, family, trial, best, constant, state = 'done', coalesce(error, 0), difficulty, draws, seconds, seed
     FROM cell WHERE id = ?"""
 
 SCORES = """
-    SELECT learner, size, state = 'done', success, t, t_error, fit_seconds, n_iter, error
+    SELECT learner, size, state = 'done', success, t, t_error, fit_seconds, coalesce(n_iter, -1), coalesce(error, 0)
     FROM score WHERE cell = ? ORDER BY size, learner"""
 
 UNMATCHED = """

@@ -1,14 +1,13 @@
 """One cell of an experiment, pure: (plan, family, trial index) → the scores of all learners at all sizes."""
 
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ciabench.errors import ExperimentError
-from ciabench.lab.fitting import ERROR_LENGTH, Bench, Fit, FitError
+from ciabench.lab.fitting import Bench, Fit, FitError, traceback_text
 from ciabench.lab.guard import Guard
 from ciabench.lab.learner import Learner
 from ciabench.lab.seeds import generator
@@ -118,7 +117,7 @@ def run_cell(plan: Plan, job: Job, guard: Guard) -> CellRow:
         task = family.task(*seed)
         scores = list(_scores(plan, job, task, seed, guard))
     except Exception:
-        return failed_cell(job, traceback.format_exc()[-ERROR_LENGTH:], time.perf_counter() - started)
+        return failed_cell(job, traceback_text(), time.perf_counter() - started)
     judge, seconds = task.judge, time.perf_counter() - started
     return CellRow(
         job.family, job.trial, None, seconds, scores, judge.best, judge.constant, task.difficulty, task.draws
@@ -146,7 +145,7 @@ def _scores(plan: Plan, job: Job, task: Task, seed: tuple[Any, ...], guard: Guar
         except FitError as failure:
             yield ScoreRow(*wanted, error=str(failure))
         except Exception:
-            yield ScoreRow(*wanted, error=traceback.format_exc()[-ERROR_LENGTH:])
+            yield ScoreRow(*wanted, error=traceback_text())
         else:
             yield ScoreRow(*wanted, None, *score, *fit)
 
