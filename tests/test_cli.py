@@ -77,7 +77,8 @@ def test_results_can_be_repeated_from_a_store_and_from_what_lies_beside_an_expor
     assert told["experiment"]["seed"] == 1997
     assert told["environments"][0]["libraries"]["numpy"]
     for number, source in enumerate(["results/tiny.db", "tiny.csv.json"]):
-        assert ciabench("run", "--from", source, "--out", f"again{number}", "--quiet").exit_code == 0
+        again = ciabench("run", "--from", source, "--out", f"again{number}", "--quiet", "--allow-imports")
+        assert again.exit_code == 0
         assert ciabench("export", f"again{number}/tiny.db", "--to", "csv", "--no-timings").output == first
 
 
@@ -160,8 +161,9 @@ def test_interrupt_stops_cleanly_and_says_how_to_resume(folder):
     os.killpg(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert (
-        told.strip() == "stopped; what is finished is kept. Resume with: ciabench run tiny.toml --jobs 2 --trials 100"
+    assert told.splitlines()[0] == "tiny.toml: imports own:Own."
+    assert told.splitlines()[-1] == (
+        "stopped; what is finished is kept. Resume with: ciabench run tiny.toml --jobs 2 --trials 100"
     )
     assert 0 < _cells_done() < 200
     assert ciabench("run", "tiny.toml", "--quiet").exit_code == 0

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,11 +26,24 @@ class Commands(click.Group):
     def invoke(self, context: click.Context) -> Any:
         """Run a command, and turn errors that users can meet into usage errors; a closed pipe is none."""
         try:
-            return super().invoke(context)
+            try:
+                return super().invoke(context)
+            finally:
+                sys.stdout.flush()
         except BrokenPipeError:
             raise
-        except (CIABenchError, OSError) as error:
-            raise _Mistake(" ".join(str(error).split())) from error
+        except CIABenchError as error:
+            raise _Mistake(_one_line(str(error))) from error
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise _Mistake(_one_line(f"{where}{error.strerror or error}.")) from error
+        except MemoryError as error:
+            raise _Mistake("there is not enough memory for that.") from error
+
+
+def _one_line(text: str) -> str:
+    """Text without line breaks, and without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
 
 
 class _Mistake(click.ClickException):
@@ -58,15 +73,29 @@ def main() -> None:
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
 @click.option("--trials", type=click.IntRange(min=1), help="Trials a family, in place of what the file says.")
 @click.option("--retry-failed", is_flag=True, help="Run again what failed before.")
+@click.option(
+    "--allow-imports", is_flag=True, help="Import the classes that a file from elsewhere names: that runs their code."
+)
 @click.option("--backend", default="processes", show_default=True, type=click.Choice(["processes", "dask"]))
 @click.option("--scheduler", help="Address of a Dask cluster; without it --backend dask starts a local one.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @example("ciabench run experiments/paper.toml --out results --jobs 2")
-def run(file: Path | None, source: Path | None, trials: int | None, quiet: bool, **options: Any) -> None:
-    """Run an experiment, or continue it: only what is missing is computed."""
+def run(
+    file: Path | None, source: Path | None, trials: int | None, allow_imports: bool, quiet: bool, **options: Any
+) -> None:
+    """Run an experiment, or continue it: only what is missing is computed.
+
+    Learners named as "package.module:Class" are imported, which runs their code; what is imported is told first. For
+    files outside of the current folder, and for --from, that needs --allow-imports.
+    """
     from ciabench.lab.session import run_experiment
 
     experiment = _experiment(file, source, trials)
+    if imports := ", ".join(experiment.imports()):
+        if not (allow_imports or (file is not None and file.resolve().is_relative_to(Path.cwd()))):
+            raise click.UsageError(f"{file or source}: imports {imports}; give --allow-imports if you trust them.")
+        if not quiet:
+            click.echo(f"{file or source}: imports {imports}.", err=True)
     folder = options.pop("out")
     try:
         counts = run_experiment(experiment, folder, progress="silent" if quiet else "full", **options)
@@ -93,7 +122,7 @@ def status(store: Path) -> None:
     for failure in failures[:SHOWN_FAILURES]:
         where = f"{failure.task} trial {failure.trial}"
         which = f" size {failure.size} {failure.learner}" if failure.learner else ""
-        click.echo(f"failed  {where}{which}: {failure.error.strip().splitlines()[-1]}")
+        click.echo(_one_line(f"failed  {where}{which}: {failure.cause}"))
     if len(failures) > SHOWN_FAILURES:
         click.echo(f"failed  … and {len(failures) - SHOWN_FAILURES} more")
     sys.exit(1 if failures else 0)
@@ -116,7 +145,10 @@ def export(store: Path, form: Literal["csv", "json", "parquet"], out: Path | Non
         elif form == "parquet":
             raise click.UsageError("--to parquet needs --out FILE.")
         else:
-            tables.write(opened, form, sys.stdout, not no_timings)
+            with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as whole:
+                tables.write(opened, form, whole, not no_timings)
+                whole.seek(0)
+                shutil.copyfileobj(whole, sys.stdout)
 
 
 @main.command()

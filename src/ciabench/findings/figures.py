@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from ciabench.errors import ParameterError, StoreError
 from ciabench.findings.curves import FAMILY, learning_curves
 from ciabench.findings.spelling import accuracies, of_pairs
 
@@ -65,7 +66,9 @@ def _draw(curves: pd.DataFrame, ax: Axes | None = None) -> Axes:
         _, ax = plt.subplots(figsize=(5.2, 3.9), layout="constrained")
     families = curves[FAMILY].drop_duplicates()
     if len(families) != 1:
-        raise ValueError(f"plot_curves draws one family; rows hold {len(families)}. Select one, or use the overview.")
+        raise ParameterError(
+            f"plot_curves draws one family; rows hold {len(families)}. Select one, or use the overview."
+        )
     learners = curves["learner"].unique()
     for learner in sorted(learners, key=lambda name: KNOWN.index(name) if name in KNOWN else len(KNOWN)):
         _plot_one(ax, curves[curves["learner"] == learner], style(learner, learners))
@@ -125,7 +128,9 @@ def _draw_pair(told: pd.DataFrame, ax: Axes) -> None:
     for learner, curve in drawn.groupby("learner"):
         look = style(str(learner), told["learner"])
         places = [sizes.index(size) for size in curve["size"]]
-        ax.errorbar(places, 100 * curve["accuracy"], 100 * curve["error"], label=str(learner), capsize=2, **look)
+        ax.errorbar(
+            places, 100 * curve["accuracy"], 100 * curve["error"], label=_plain(str(learner)), capsize=2, **look
+        )
     ax.axhline(100 * told["majority"].iloc[0], color="0.4", linestyle="--", linewidth=1, label="majority")
     labels = [f"{size:,}" if size < 0.8 * examples else "all" for size in sizes]
     ax.set_xticks(range(len(sizes)), labels, fontsize=8)
@@ -138,6 +143,8 @@ def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
 
     Pairs of words go into one figure, `spelling`.
     """
+    if rows.empty:
+        raise StoreError("there is no finished trial yet, and nothing to draw.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     pairs = of_pairs(rows)
@@ -170,10 +177,17 @@ def _save(figure: Any, path: Path, data: pd.DataFrame) -> list[Path]:
     return [*paths, path.with_suffix(".csv")]
 
 
+def _plain(name: str) -> str:
+    """A name as matplotlib shows it unchanged, though it may look like a formula."""
+    return name.replace("$", r"\$")
+
+
 def _plot_one(ax: Axes, curve: pd.DataFrame, look: dict[str, Any]) -> None:
     """One learner: points with standard errors, and arrows where T lies below the floor."""
     size, t, error = (curve[column].to_numpy(dtype=float) for column in ("size", "t", "t_sem"))
-    ax.errorbar(size, t, yerr=error, label=curve["learner"].iloc[0], capsize=2, markersize=5, linewidth=1.4, **look)
+    ax.errorbar(
+        size, t, yerr=error, label=_plain(curve["learner"].iloc[0]), capsize=2, markersize=5, linewidth=1.4, **look
+    )
     cut = t < FLOOR
     ax.plot(size[cut], np.full(cut.sum(), FLOOR + 0.03), linestyle="none", marker=7, color=look["color"], markersize=8)
 

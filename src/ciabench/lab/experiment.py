@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from ciabench.errors import CIABenchError, ExperimentError
-from ciabench.lab.learner import Learner, close_match, resolve
+from ciabench.lab.learner import Learner, close_match, needs_import, resolve
 from ciabench.lab.spec import label
 from ciabench.lab.tasks import CIATasks, SpellingTasks, TaskFamily
 from ciabench.lab.trial import Plan
@@ -29,6 +29,8 @@ from ciabench.world.family import CIAFamily
 from ciabench.world.spelling import SpellingPair
 
 Count = Annotated[int, Field(strict=True, ge=1, le=100_000_000)]
+Attributes = Annotated[int, Field(strict=True, ge=1, le=10_000)]
+HiddenValues = Annotated[int, Field(strict=True, ge=1, le=1_000)]
 Fraction = Annotated[float, Field(strict=True, gt=0, lt=1)]
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -44,14 +46,22 @@ def _tabled(value: Any) -> Any:
     return {"use": value} if isinstance(value, str) else value
 
 
-Counts = Annotated[
-    tuple[Count, ...], Field(min_length=1), BeforeValidator(_listed, json_schema_input_type=Count | list[Count])
+AttributeCounts = Annotated[
+    tuple[Attributes, ...],
+    Field(min_length=1),
+    BeforeValidator(_listed, json_schema_input_type=Attributes | list[Attributes]),
+]
+HiddenCounts = Annotated[
+    tuple[HiddenValues, ...],
+    Field(min_length=1),
+    BeforeValidator(_listed, json_schema_input_type=HiddenValues | list[HiddenValues]),
 ]
 Fractions = Annotated[
     tuple[Fraction, ...],
     Field(min_length=1),
     BeforeValidator(_listed, json_schema_input_type=Fraction | list[Fraction]),
 ]
+MOST_FAMILIES = 10_000
 
 
 class FamilyGrid(BaseModel):
@@ -59,11 +69,14 @@ class FamilyGrid(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    n: Counts
-    k: Counts
+    n: AttributeCounts
+    k: HiddenCounts
     b: Fractions
     tolerance: Fraction = 0.01
     min_headroom: Annotated[float, Field(strict=True, ge=0, lt=0.5)] = 0.02
+
+    def __len__(self) -> int:
+        return len(self.n) * len(self.k) * len(self.b)
 
     def expanded(self) -> Iterator[dict[str, Any]]:
         """Tables of the single families."""
@@ -82,6 +95,9 @@ class PairList(BaseModel):
     corpus: Annotated[str, Field(strict=True, min_length=1)] = "sotu"
     min_count: Count = 2
 
+    def __len__(self) -> int:
+        return len(self.pair)
+
     def expanded(self) -> Iterator[dict[str, Any]]:
         """Tables of the single pairs."""
         for pair in self.pair:
@@ -93,7 +109,8 @@ KINDS: dict[str, type[BaseModel]] = {"family:CIA": FamilyGrid, "family:pair": Pa
 
 def _kind(table: Any) -> str:
     """Tag of the model that a table of families is checked against."""
-    return "family:pair" if isinstance(table, PairList) or "pair" in table else "family:CIA"
+    is_pair = isinstance(table, PairList) or (isinstance(table, dict) and "pair" in table)
+    return "family:pair" if is_pair else "family:CIA"
 
 
 def _tasks(family: dict[str, Any]) -> TaskFamily:
@@ -174,6 +191,8 @@ class Experiment(BaseModel):
     @model_validator(mode="after")
     def _no_doubles(self) -> "Experiment":
         """Rows are labelled by n, k, b, size and learner, so none of them may come twice."""
+        if sum(map(len, self.families)) > MOST_FAMILIES:
+            raise ValueError(f"families are more than {MOST_FAMILIES}")
         labels = {
             "sizes": [str(size) for size in self.sizes],
             "families": [label(family) for family in self._families()],
@@ -184,6 +203,10 @@ class Experiment(BaseModel):
             if twice:
                 raise ValueError(f"{key} holds {twice[0]} twice")
         return self
+
+    def imports(self) -> list[str]:
+        """Classes that only an import can find, in modules that neither ciabench nor scikit-learn brings."""
+        return [table.use for table in self.learners if needs_import(table.use)]
 
     def spec(self) -> dict[str, Any]:
         """Return the experiment as JSON: grids expanded, sizes sorted; a valid experiment itself."""
@@ -217,10 +240,10 @@ def load(path: str | Path) -> Experiment:
     try:
         table = tomllib.loads(Path(path).read_bytes().decode())
     except OSError as error:
-        raise ExperimentError(f"{path}: can not be read; {error.strerror}.") from error
+        raise ExperimentError(f"{path}: can not be read; {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise ExperimentError(f"{path}: is not UTF-8 text.") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ExperimentError(f"{path}: is not TOML: {error}.") from error
     return validate(table, str(path))
 
@@ -242,7 +265,7 @@ def validate(table: dict[str, Any], source: str) -> Experiment:
         mistakes = sorted(error.errors(include_url=False), key=lambda mistake: mistake["type"] != "extra_forbidden")
         more = f" (and {len(mistakes) - 1} more mistakes)" if len(mistakes) > 1 else ""
         raise ExperimentError(f"{source}: {_explain(mistakes[0])}{more}.") from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ExperimentError(f"{source}: learners: a parameter is not a plain value; {error}.") from None
     return experiment
 

@@ -5,11 +5,11 @@ one fit after another, and is started anew after it died or was killed. Its memo
 """
 
 import os
-import pickle  # nosec B403 - only between this process and its own child, never in a file
+import pickle  # only between this process and its own child, never in a file  # nosec B403
 import resource
 import signal
 import struct
-import subprocess  # nosec B404 - starts this same Python, without a shell
+import subprocess  # starts this same Python, without a shell  # nosec B404
 import sys
 import threading
 from typing import IO, Any, cast
@@ -177,12 +177,12 @@ def receive(stream: IO[bytes]) -> Any:
     if len(header) < LENGTH.size:
         raise EOFError
     data = stream.read(*LENGTH.unpack(header))
-    return pickle.loads(data)  # nosec B301 - from the pipe of this process's own child
+    return pickle.loads(data)  # from the pipe of this process's own child  # nosec B301
 
 
 def _start_child() -> subprocess.Popen[bytes]:
     """Start a child with one thread and a process group of its own."""
-    return subprocess.Popen(  # nosec B603 - a fixed command
+    return subprocess.Popen(  # a fixed command  # nosec B603
         [sys.executable, "-P", "-m", "ciabench.lab.guard"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -114,6 +114,17 @@ def find_class(use: str) -> type:
     )
 
 
+def needs_import(use: str) -> bool:
+    """Whether a name makes Python import what neither this package nor scikit-learn, which it imports, brings.
+
+    Examples
+    --------
+    >>> [needs_import(use) for use in ("EM", "sklearn.naive_bayes:BernoulliNB", "my_learner:Majority")]
+    [False, False, True]
+    """
+    return ":" in use and use.partition(":")[0].partition(".")[0] not in ("ciabench", "sklearn")
+
+
 def name_of_class(learner_class: type) -> str:
     """Built-in name of a class, or "package.module:Class"."""
     for name, builtin in builtins().items():
@@ -154,7 +165,7 @@ def _imported(path: str) -> type:
     module_name, _, class_name = path.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ExperimentError(f"{path!r} can not be imported; {type(error).__name__}: {error}.") from error
     found = getattr(module, class_name, None)
     if not inspect.isclass(found):

@@ -49,6 +49,12 @@ class Failure(NamedTuple):
     error: str
     task: str
 
+    @property
+    def cause(self) -> str:
+        """Last line of the error, which says most."""
+        lines = str(self.error).strip().splitlines()
+        return lines[-1] if lines else "unknown"
+
 
 class Counts(NamedTuple):
     """How many cells and scores a store holds, and how many its experiment asks for."""

@@ -52,7 +52,7 @@ TASK = "coalesce(json_extract(family.identity, '$.pair'), printf('CIA(%d, %d, %g
 
 HAS_PAIRS = "SELECT count(*) FROM family WHERE json_extract(identity, '$.pair') IS NOT NULL"
 
-FAMILIES = f"SELECT id, n, k, b, {TASK} FROM family ORDER BY n, k, b"  # nosec B608 - TASK is a constant
+FAMILIES = f"SELECT id, n, k, b, {TASK} FROM family ORDER BY n, k, b"  # TASK is a constant  # nosec B608
 
 FAILURES = f"""
     SELECT n, k, b, trial, NULL, NULL, cell.error, {TASK} FROM cell JOIN family ON family.id = cell.family
@@ -62,7 +62,7 @@ FAILURES = f"""
     FROM score JOIN cell ON cell.id = score.cell JOIN family ON family.id = cell.family
     JOIN learner ON learner.id = score.learner
     WHERE score.state = 'failed' AND cell.state = 'done'
-    ORDER BY 1, 2, 3, 4, 5, 6"""  # nosec B608 - TASK is a constant
+    ORDER BY 1, 2, 3, 4, 5, 6"""  # TASK is a constant  # nosec B608
 
 HEAD = ("SELECT * FROM experiment", "SELECT * FROM family ORDER BY id", "SELECT * FROM learner ORDER BY id")
 """What the checksum of cell 0 is made of."""
