@@ -5,18 +5,19 @@ INSTALLED := $(VENV)/.installed
 TRIALS ?= 100
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: help figures test lint bench reference clean
+.PHONY: help figures test lint soak bench reference clean
 
 help:
 	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims, write its page"
 	@echo "make test                   set up, then lint, types, import contract and all tests"
-	@echo "make lint                   ruff, mypy and the import contract alone"
+	@echo "make lint                   ruff, mypy, the import contract, bandit and pip-audit alone"
+	@echo "make soak                   the long forms of the fault tests: kills, full disks, damage, bad input, load"
 	@echo "make bench                  time the library against its peers"
 	@echo "make reference              run all experiments in full and renew results/reference"
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
 	touch $@
 
 lint: $(INSTALLED)
@@ -24,6 +25,8 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
+	$(BIN)/python tests/faults/audit.py
 
 test: lint
 	$(BIN)/pytest
@@ -43,6 +46,9 @@ reference: $(INSTALLED)
 	$(BIN)/ciabench run experiments/beyond.toml --out results --jobs $(JOBS)
 	$(BIN)/ciabench run experiments/spelling.toml --out results --jobs $(JOBS)
 	$(BIN)/python experiments/renew_reference.py
+
+soak: $(INSTALLED)
+	for part in kill disk damage plugins input load leak; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
 
 bench: $(INSTALLED)
 	$(BIN)/python experiments/speed.py

@@ -4,9 +4,10 @@ import ctypes
 import os
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -92,6 +93,61 @@ class PredictsTwo(Majority):
 class PredictsShort(Majority):
     def predict(self, X):
         return np.zeros(len(X) - 1)
+
+
+class Exits(Majority):
+    def fit(self, X, y):
+        raise SystemExit(0)
+
+
+class RaisesOddly(Majority):
+    def fit(self, X, y):
+        raise RuntimeError("\x1b[31m\udcff")
+
+
+class AnswersNonsense(Majority):
+    """Writes to every pipe that is open."""
+
+    def fit(self, X, y):
+        for descriptor in range(3, 10):
+            with suppress(OSError):
+                os.write(descriptor, b"\xff" * 64)
+        return super().fit(X, y)
+
+
+class CountsTooFar(Majority):
+    n_iter_ = np.uint64(2**64 - 1)
+
+
+class Allocates(Majority):
+    """Takes memory without end; to touch it as well would only cost time."""
+
+    def fit(self, X, y):
+        blocks = []
+        while True:
+            blocks.append(np.empty(1 << 28, np.uint8))
+
+
+class Touches(Majority):
+    """Takes memory without end and writes to it."""
+
+    def fit(self, X, y):
+        blocks = []
+        while True:
+            blocks.append(bytearray(1 << 27))
+
+
+class KeepsMemory(Majority):
+    """Takes all memory that there is, and goes on without giving it back."""
+
+    kept: ClassVar[list] = []
+
+    def fit(self, X, y):
+        for size in (1 << 28, 1 << 20):
+            with suppress(MemoryError):
+                while True:
+                    self.kept.append(np.empty(size, np.uint8))
+        return super().fit(X, y)
 
 
 class Random(Majority):

@@ -1,0 +1,54 @@
+"""Damage of files: bits that are flipped, ends that are cut off."""
+
+import random
+
+from harness import exported
+
+from ciabench.errors import CIABenchError
+from ciabench.lab.results import Results
+
+
+def flips(path, target, count, seed=0):
+    """Copies of a file in `target`, each with one random bit flipped."""
+    content, places = path.read_bytes(), random.Random(seed)
+    for _ in range(count):
+        place = places.randrange(8 * len(content))
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << place % 8
+        target.write_bytes(flipped)
+        yield place
+
+
+def cuts(path, target, count, seed=0):
+    """Copies of a file in `target`, each with its end cut off at a random place."""
+    content, places = path.read_bytes(), random.Random(seed)
+    for _ in range(count):
+        place = places.randrange(len(content))
+        target.write_bytes(content[:place])
+        yield place
+
+
+def refused_stores(copies, target, expected):
+    """Count the damaged stores that are refused; all others must have the rows of the whole one."""
+    refused = 0
+    for place in copies:
+        try:
+            found = exported(target)
+        except CIABenchError:
+            refused += 1
+        else:
+            assert found == expected, f"{target}: not refused, with other rows, at {place}"
+    return refused
+
+
+def refused_tables(copies, target):
+    """Count the damaged tables that are refused, which must be all."""
+    refused = 0
+    for place in copies:
+        try:
+            Results(target)
+        except CIABenchError:
+            refused += 1
+        else:
+            raise AssertionError(f"{target}: not refused at {place}")
+    return refused

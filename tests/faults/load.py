@@ -1,0 +1,102 @@
+"""A store with many cells: how long commands take on it and how much memory; and whether a long run leaks.
+
+`python tests/faults/load.py store FOLDER CELLS` and `python tests/faults/load.py leak CELLS`.
+"""
+
+import gc
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+from harness import experiment
+
+from ciabench.lab.runner import run_cells
+from ciabench.lab.store import Store
+from ciabench.lab.trial import CellRow, Job, ScoreRow
+from ciabench.lab.workers import pool
+
+sys.path.append(str(Path(__file__).parents[1] / "lab"))
+
+SIZES = (10, 30, 100, 300, 1000)
+LEARNERS = ("first", "second", "third")
+GRID = [{"n": [10, 75], "k": [2, 3, 5], "b": 0.9}]
+FAMILIES = 6
+CELLS_A_DAY = 216_000
+"""Of the paper's experiment: 600 cells take four minutes on two cores."""
+
+
+def filled(folder, cells):
+    """Make a store with so many cells of fifteen scores, made up, through the store itself."""
+    named = [{"use": "NaiveBayes", "name": name} for name in LEARNERS]
+    made = experiment(learners=named, sizes=list(SIZES), families=GRID, trials=-(-cells // FAMILIES))
+    rng = np.random.default_rng(0)
+    with Store.continued(Path(folder) / "faults.db", made.spec(), made.plan(), {}) as store:
+        for place in range(cells):
+            store.add(cell(place % FAMILIES, place // FAMILIES, rng))
+        return store.path
+
+
+def cell(family, trial, rng):
+    """A cell with scores that are noise."""
+    values = iter(rng.random((len(SIZES) * len(LEARNERS), 2)).tolist())
+    scores = [
+        ScoreRow(learner, size, None, *next(values), 0.0, 0.01, 3) for size in SIZES for learner in range(len(LEARNERS))
+    ]
+    return CellRow(family, trial, None, 0.1, scores, 0.8 + rng.random() / 10, 0.7, 0.9, 5)
+
+
+def measured(*arguments):
+    """Seconds by the clock and megabytes at the peak of a command."""
+    clock = time.perf_counter()
+    command = [sys.executable, "-m", "ciabench.cli", *map(str, arguments)]
+    process = os.posix_spawn(command[0], command, os.environ)
+    _, status, used = os.wait4(process, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, arguments
+    return time.perf_counter() - clock, used.ru_maxrss / 1024
+
+
+def measure_store(folder, cells):
+    """Fill a store and measure the commands that read it."""
+    path = filled(folder, cells)
+    told = {
+        "status": measured("status", path),
+        "export": measured("export", path, "--to", "csv", "--out", Path(folder) / "table.csv"),
+        "figures": measured("figures", path, "--out", Path(folder) / "figures"),
+    }
+    shown = ", ".join(f"{name} {seconds:.1f} s {memory:.0f} MB" for name, (seconds, memory) in told.items())
+    print(f"{cells:,} cells of 15 scores in one store: {shown}")
+
+
+def measure_leak(cells, workers):
+    """Memory of the driver, and of its workers with their guards, after a tenth of the cells and after all."""
+    made = experiment(learners=["hostile:Majority"], sizes=[10], trials=cells // 2)
+    plan, found = made.plan(), []
+    jobs = (Job(family, trial, plan.wanted()) for trial in range(cells // 2) for family in range(2))
+    with pool(jobs=workers) as compute:
+        for done, one in enumerate(run_cells(plan, jobs, compute), start=1):
+            assert one.error is None
+            if done in (cells // 10, cells):
+                found.append((memory(psutil.Process()), sum(map(memory, psutil.Process().children(recursive=True)))))
+    (driver, others), (driver_later, others_later) = found
+    grown = (driver_later + others_later - driver - others) / (0.9 * cells) * CELLS_A_DAY
+    print(
+        f"{cells:,} cells with a no-op learner: driver {driver:.0f} MB after a tenth, {driver_later:.0f} MB at the end, "
+        f"workers and guards {others:.0f} MB, then {others_later:.0f} MB; in {CELLS_A_DAY:,} cells, which are 24 hours "
+        f"of the paper's experiment, {grown:+.0f} MB"
+    )
+
+
+def memory(process):
+    """Resident megabytes of a process."""
+    gc.collect()
+    return process.memory_info().rss / 1e6
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "store":
+        measure_store(sys.argv[2], int(sys.argv[3]))
+    else:
+        measure_leak(int(sys.argv[2]), workers=2)

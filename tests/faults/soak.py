@@ -1,0 +1,164 @@
+"""Long forms of the fault tests: `python tests/faults/soak.py PART`; `make soak` runs all parts.
+
+Each part works in a folder of its own and prints its figures as its last line; an error ends it before.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent / "lab")])
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+sys.path += [str(HERE), str(HERE.parent / "lab")]
+
+from damage import cuts, flips, refused_stores, refused_tables  # noqa: E402
+from harness import TOML, ciabench, exported, made, refusal  # noqa: E402
+
+from ciabench.lab.export import export  # noqa: E402
+from ciabench.lab.store import Store  # noqa: E402
+
+INPUTS = {"experiments": 10_000, "arguments": 3_000, "arrays": 3_000, "parameters": 2_000, "frames": 2_000}
+
+
+def kill(folder):
+    """200 kills of drivers, 20 of workers, 10 of both."""
+    subprocess.run([sys.executable, HERE / "kills.py", folder, "200", "20", "10"], check=True)
+
+
+def disk(folder):
+    """Runs on disks that are full after a random number of bytes, then with room; and on a real small disk."""
+    undisturbed, sizes = exported(made(folder / "undisturbed")), random.Random(0)
+    (folder / "faults.toml").write_text(TOML)
+    full = 0
+    for number in range(25):
+        out = folder / str(number)
+        while full_disk(folder, out, sizes.randrange(1, 250_000)):
+            full += 1
+            if sizes.random() < 0.5:
+                break
+        assert ciabench("run", folder / "faults.toml", "--out", out, "--quiet").returncode == 0
+        assert exported(out / "faults.db") == undisturbed
+    print(f"{small_disk(folder)}; full disks survived: {full} in 25 stores, each the same bytes as undisturbed")
+
+
+def full_disk(folder, out, size):
+    """Run with a limit to the size of files; tell whether it was met, which must be told in one line."""
+    import resource
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    told = ciabench("run", folder / "faults.toml", "--out", out, "--quiet", preexec_fn=limit)
+    return told.returncode != 0 and bool(refusal(told))
+
+
+def small_disk(folder):
+    """Run on a file system of 200 kB, where this user may mount one."""
+    script = (
+        f"mount -t tmpfs -o size=200k tmpfs {folder}/small || exit 99\n"
+        f"{sys.executable} -m ciabench.cli run {folder}/faults.toml --out {folder}/small --quiet; test $? = 2 || exit 1\n"
+        f"{sys.executable} -m ciabench.cli status {folder}/small/faults.db\n"
+        f"mount -o remount,size=2m {folder}/small\n"
+        f"{sys.executable} -m ciabench.cli run {folder}/faults.toml --out {folder}/small --quiet"
+    )
+    (folder / "small").mkdir()
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if told.returncode == 99 or "unshare" in told.stderr:
+        return "a disk of 200 kB could not be mounted here"
+    assert told.returncode == 0, told.stderr
+    return (
+        f"a disk of 200 kB was full after {told.stdout.split()[1]} of 120 cells ({told.stderr.strip()}), then resumed"
+    )
+
+
+def damage(folder):
+    """Random flipped bits and cut ends in stores and tables."""
+    path = made(folder / "made", trials=20)
+    expected, store, clock = exported(path), folder / "damaged.db", time.perf_counter()
+    refused = refused_stores(flips(path, store, 3_000), store, expected)
+    refused_cuts = refused_stores(cuts(path, store, 1_000), store, expected)
+    table = folder / "table.csv"
+    with Store(path) as opened:
+        export(opened, "csv", table)
+    target = folder / "copy" / "table.csv"
+    target.parent.mkdir()
+    Path(f"{target}.json").write_bytes(Path(f"{table}.json").read_bytes())
+    tables = refused_tables(flips(table, target, 2_000), target) + refused_tables(cuts(table, target, 500), target)
+    print(
+        f"flipped bits in a store: 3,000, {refused} refused, all others without effect; cut stores: 1,000, "
+        f"{refused_cuts} refused, all others without effect; flipped or cut tables: 2,500, {tables} refused; "
+        f"{time.perf_counter() - clock:.0f} s"
+    )
+
+
+def input(folder):
+    """Input that hypothesis makes up, other input at every run."""
+    import warnings
+
+    import inputs
+    from hypothesis import HealthCheck, given, settings
+    from hypothesis import strategies as st
+
+    warnings.simplefilter("ignore")
+    os.chdir(folder)
+    tried, clock = dict.fromkeys(INPUTS, 0), time.perf_counter()
+    checks = {
+        "experiments": (inputs.check_experiment, inputs.experiments(), st.just(folder)),
+        "arguments": (inputs.check_arguments, inputs.arguments),
+        "arrays": (inputs.check_arrays, inputs.learners, inputs.matrices, inputs.matrices),
+        "parameters": (inputs.check_parameters, inputs.values, inputs.values | inputs.matrices, inputs.values),
+        "frames": (inputs.check_frame, inputs.frames()),
+    }
+    for kind, (check, *strategies) in checks.items():
+
+        def counted(given, kind=kind, check=check):
+            tried[kind] += 1
+            check(*given)
+
+        often = settings(
+            max_examples=INPUTS[kind], deadline=60_000, suppress_health_check=list(HealthCheck), database=None
+        )
+        often(given(st.tuples(*strategies))(counted))()
+    told = ", ".join(f"{count:,} {kind}" for kind, count in tried.items())
+    print(f"inputs tried: {told}; each answered or refused in one line; {time.perf_counter() - clock:.0f} s")
+
+
+def plugins(folder):
+    """The learners from hell in two workers, at three sizes, with real memory."""
+    from test_plugins import CAUSES, GOOD, WELL
+
+    setting = {"trials": 4, "sizes": [10, 30], "families": [{"n": 5, "k": 2, "b": 0.9}], "time_limit": 2.0}
+    hostile = [f"hostile:{name}" for name in (*CAUSES, "Touches", *WELL)]
+    among = made(folder / "among", **setting, learners=["NaiveBayes", *hostile, "hostile:Random"], jobs=2)
+    alone = exported(made(folder / "alone", **setting, learners=GOOD))
+    names = (b"learner", b"NaiveBayes", b"Random")
+    assert alone.splitlines() == [line for line in exported(among).splitlines() if line.split(b",")[5] in names]
+    with Store(among) as store:
+        failures = list(store.failures())
+        assert {failure.learner for failure in failures} == {*CAUSES, "Touches"}
+    print(
+        f"learners from hell: {len(hostile)}, {len(failures)} scores failed with their cause; all others the same bits"
+    )
+
+
+def load(folder):
+    """100,000 cells in one store."""
+    subprocess.run([sys.executable, HERE / "load.py", "store", folder, "100000"], check=True)
+
+
+def leak(folder):
+    """Memory in a long run."""
+    subprocess.run([sys.executable, HERE / "load.py", "leak", "40000"], check=True)
+
+
+PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, leak)}
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made_folder:
+        PARTS[sys.argv[1]](Path(made_folder))

@@ -1,0 +1,105 @@
+"""Disks that are full, read-only or not there: one clear line, exit code 2, and a store that resumes."""
+
+import ctypes
+import os
+import resource
+import shutil
+from pathlib import Path
+
+import pytest
+from harness import TOML, asked, ciabench, experiment, exported, made, refusal
+
+from ciabench.lab.session import run_experiment
+from ciabench.lab.store import Store
+
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "faults.toml").write_text(TOML)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def limited(size):
+    """Before a command starts: no file may grow beyond so many bytes, as on a disk that is full."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def as_everybody():
+    """Before a command starts: give up the right of root to write where nobody may."""
+    if os.geteuid() == 0:
+        assert ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) == 0
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_a_full_disk_is_told_and_the_run_resumes_when_there_is_room(folder, size):
+    told = refusal(ciabench("run", "faults.toml", preexec_fn=limited(size)))
+    assert "faults.db: " in told
+    assert "full" in told or "too large" in told
+    if size > 30_000:
+        with Store("results/faults.db") as store:
+            assert 0 < store.counts().cells < 120
+    run_experiment(experiment(), "results", progress="silent")
+    assert exported(Path("results/faults.db")) == exported(made("undisturbed"))
+
+
+def test_a_full_disk_leaves_no_half_of_a_table_or_page(tmp_path):
+    store, target = made(tmp_path / "results"), tmp_path / "out"
+    target.mkdir()
+    for name, *command in (("table.csv", "export", "--to", "csv"), ("page.html", "report")):
+        told = ciabench(command[0], store, *command[1:], "--out", target / name, preexec_fn=limited(40_000))
+        assert refusal(told) == f"Error: {target / name}: can not be written; File too large."
+        assert not list(target.iterdir())
+
+
+def test_a_full_disk_under_the_terminal_is_told(finished):
+    with open("/dev/full", "w") as full:
+        told = ciabench("export", finished[0], "--to", "csv", stdout=full)
+    assert refusal(told) == "Error: No space left on device."
+
+
+@pytest.mark.parametrize("arguments", [
+    ["run", "faults.toml"],
+    ["report", "results/faults.db"],
+])  # fmt: skip
+def test_a_read_only_folder_is_told(folder, read_only, arguments):
+    told = refusal(ciabench(*arguments, preexec_fn=as_everybody))
+    assert "Permission denied" in told or "read-only" in told
+
+
+def test_a_store_in_a_read_only_folder_can_be_read(folder, read_only):
+    read = ciabench("export", "results/faults.db", "--to", "csv", "--no-timings", preexec_fn=as_everybody)
+    assert read.stdout.encode() == read_only
+
+
+@pytest.fixture
+def read_only(folder, finished):
+    """Make a folder `results` into which nobody may write, with a store; tell its rows."""
+    Path("results").mkdir()
+    shutil.copy(finished[0], "results/faults.db")
+    Path("results/faults.db").chmod(0o444)
+    Path("results").chmod(0o555)
+    yield finished[1]
+    Path("results").chmod(0o755)
+
+
+def test_a_missing_folder_is_made_for_a_run_and_told_by_an_export(folder):
+    assert asked("run", "faults.toml", "--trials", "1", "--quiet", "--out", "a/b").returncode == 0
+    told = refusal(asked("export", "a/b/faults.db", "--to", "csv", "--out", "missing/t.csv"))
+    assert told == "Error: missing/t.csv: can not be written; No such file or directory."
+
+
+def test_a_folder_where_a_file_should_be_is_told(folder, finished):
+    Path("results/faults.db").mkdir(parents=True)
+    Path("table.csv").mkdir()
+    assert refusal(asked("run", "faults.toml")) == "Error: results/faults.db: is a folder, not a store."
+    assert refusal(asked("status", "results")) == "Error: results: is a folder, not a store."
+    for arguments in (
+        ["run", "results"],
+        ["compare", finished[0], "table.csv"],
+        ["report", finished[0], "--out", "results"],
+        ["export", finished[0], "--to", "csv", "--out", "table.csv"],
+    ):
+        assert "Is a directory" in refusal(asked(*arguments))

@@ -1,0 +1,23 @@
+"""Small forms of `load.py`; times and memory are measured by `make soak`."""
+
+from harness import asked
+from load import filled, measure_leak
+
+from ciabench.findings import curves
+from ciabench.lab import results
+
+
+def test_rows_are_the_same_in_small_pieces_and_in_one(tmp_path, monkeypatch):
+    path = filled(tmp_path, 60)
+    whole = results.Results(path).rows()
+    intervals = curves.learning_curves(whole)
+    monkeypatch.setattr(results, "CHUNK", 7)
+    monkeypatch.setattr(curves, "MOST_COUNTS", 35)
+    assert results.Results(path).rows().equals(whole)
+    assert curves.learning_curves(whole).round(12).equals(intervals.round(12))
+    assert "cells   60 of 60\n" in asked("status", path).stdout
+
+
+def test_memory_of_driver_workers_and_guards_is_measured(capsys):
+    measure_leak(100, workers=1)
+    assert capsys.readouterr().out.startswith("100 cells with a no-op learner: driver ")
