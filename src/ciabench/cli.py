@@ -32,6 +32,8 @@ class Commands(click.Group):
                 sys.stdout.flush()
         except BrokenPipeError:
             raise
+        except click.UsageError as error:
+            raise click.UsageError(_one_line(error.format_message()), error.ctx) from error
         except CIABenchError as error:
             raise _Mistake(_one_line(str(error))) from error
         except OSError as error:

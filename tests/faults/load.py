@@ -83,9 +83,9 @@ def measure_leak(cells, workers):
     (driver, others), (driver_later, others_later) = found
     grown = (driver_later + others_later - driver - others) / (0.9 * cells) * CELLS_A_DAY
     print(
-        f"{cells:,} cells with a no-op learner: driver {driver:.0f} MB after a tenth, {driver_later:.0f} MB at the end, "
-        f"workers and guards {others:.0f} MB, then {others_later:.0f} MB; in {CELLS_A_DAY:,} cells, which are 24 hours "
-        f"of the paper's experiment, {grown:+.0f} MB"
+        f"{cells:,} cells with a no-op learner: driver {driver:.0f} MB after a tenth, {driver_later:.0f} MB at the "
+        f"end, workers and guards {others:.0f} MB, then {others_later:.0f} MB; in {CELLS_A_DAY:,} cells, which are 24 "
+        f"hours of the paper's experiment, {grown:+.0f} MB"
     )
 
 

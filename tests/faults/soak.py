@@ -22,12 +22,12 @@ from harness import TOML, ciabench, exported, made, refusal  # noqa: E402
 from ciabench.lab.export import export  # noqa: E402
 from ciabench.lab.store import Store  # noqa: E402
 
-INPUTS = {"experiments": 10_000, "arguments": 3_000, "arrays": 3_000, "parameters": 2_000, "frames": 2_000}
+INPUTS = {"experiments": 10_000, "arguments": 1_000, "arrays": 1_000, "parameters": 1_000, "frames": 1_000}
 
 
 def kill(folder):
-    """200 kills of drivers, 20 of workers, 10 of both."""
-    subprocess.run([sys.executable, HERE / "kills.py", folder, "200", "20", "10"], check=True)
+    """200 kills of drivers, 10 of workers, 10 of both."""
+    subprocess.run([sys.executable, HERE / "kills.py", folder, "200", "10", "10"], check=True)
 
 
 def disk(folder):
@@ -35,7 +35,7 @@ def disk(folder):
     undisturbed, sizes = exported(made(folder / "undisturbed")), random.Random(0)
     (folder / "faults.toml").write_text(TOML)
     full = 0
-    for number in range(25):
+    for number in range(10):
         out = folder / str(number)
         while full_disk(folder, out, sizes.randrange(1, 250_000)):
             full += 1
@@ -43,7 +43,7 @@ def disk(folder):
                 break
         assert ciabench("run", folder / "faults.toml", "--out", out, "--quiet").returncode == 0
         assert exported(out / "faults.db") == undisturbed
-    print(f"{small_disk(folder)}; full disks survived: {full} in 25 stores, each the same bytes as undisturbed")
+    print(f"{small_disk(folder)}; full disks survived: {full} in 10 stores, each the same bytes as undisturbed")
 
 
 def full_disk(folder, out, size):
@@ -59,22 +59,18 @@ def full_disk(folder, out, size):
 
 def small_disk(folder):
     """Run on a file system of 200 kB, where this user may mount one."""
+    run = f"{sys.executable} -m ciabench.cli run faults.toml --out small --quiet"
     script = (
-        f"mount -t tmpfs -o size=200k tmpfs {folder}/small || exit 99\n"
-        f"{sys.executable} -m ciabench.cli run {folder}/faults.toml --out {folder}/small --quiet; test $? = 2 || exit 1\n"
-        f"{sys.executable} -m ciabench.cli status {folder}/small/faults.db\n"
-        f"mount -o remount,size=2m {folder}/small\n"
-        f"{sys.executable} -m ciabench.cli run {folder}/faults.toml --out {folder}/small --quiet"
+        f"mount -t tmpfs -o size=200k tmpfs small || exit 99; {run}; test $? = 2 || exit 1\n"
+        f"{sys.executable} -m ciabench.cli status small/faults.db; mount -o remount,size=2m small; {run}"
     )
     (folder / "small").mkdir()
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     if told.returncode == 99 or "unshare" in told.stderr:
         return "a disk of 200 kB could not be mounted here"
     assert told.returncode == 0, told.stderr
-    return (
-        f"a disk of 200 kB was full after {told.stdout.split()[1]} of 120 cells ({told.stderr.strip()}), then resumed"
-    )
+    return f"a disk of 200 kB was full after {told.stdout.split()[1]} cells ({told.stderr.strip()}), then resumed"
 
 
 def damage(folder):
@@ -116,32 +112,38 @@ def input(folder):
         "frames": (inputs.check_frame, inputs.frames()),
     }
     for kind, (check, *strategies) in checks.items():
-
-        def counted(given, kind=kind, check=check):
-            tried[kind] += 1
-            check(*given)
-
         often = settings(
             max_examples=INPUTS[kind], deadline=60_000, suppress_health_check=list(HealthCheck), database=None
         )
-        often(given(st.tuples(*strategies))(counted))()
+        often(given(st.tuples(*strategies))(_counting(tried, kind, check)))()
     told = ", ".join(f"{count:,} {kind}" for kind, count in tried.items())
     print(f"inputs tried: {told}; each answered or refused in one line; {time.perf_counter() - clock:.0f} s")
 
 
+def _counting(tried, kind, check):
+    """Wrap a check of one input so that it counts."""
+
+    def counted(made):
+        tried[kind] += 1
+        check(*made)
+
+    return counted
+
+
 def plugins(folder):
-    """The learners from hell in two workers, at three sizes, with real memory."""
+    """The learners from hell in two workers, at two sizes, also with memory that is written to."""
     from test_plugins import CAUSES, GOOD, WELL
 
-    setting = {"trials": 4, "sizes": [10, 30], "families": [{"n": 5, "k": 2, "b": 0.9}], "time_limit": 2.0}
+    setting = {"trials": 2, "sizes": [10, 30], "families": [{"n": 5, "k": 2, "b": 0.9}], "time_limit": 10.0}
     hostile = [f"hostile:{name}" for name in (*CAUSES, "Touches", *WELL)]
     among = made(folder / "among", **setting, learners=["NaiveBayes", *hostile, "hostile:Random"], jobs=2)
     alone = exported(made(folder / "alone", **setting, learners=GOOD))
     names = (b"learner", b"NaiveBayes", b"Random")
-    assert alone.splitlines() == [line for line in exported(among).splitlines() if line.split(b",")[5] in names]
     with Store(among) as store:
         failures = list(store.failures())
-        assert {failure.learner for failure in failures} == {*CAUSES, "Touches"}
+    odd = [(one.learner, one.size, one.cause) for one in failures if one.learner not in {*CAUSES, "Touches"}]
+    assert not odd, odd
+    assert alone.splitlines() == [line for line in exported(among).splitlines() if line.split(b",")[5] in names]
     print(
         f"learners from hell: {len(hostile)}, {len(failures)} scores failed with their cause; all others the same bits"
     )

@@ -22,7 +22,7 @@ CAUSES = {
     "PredictsTwo": "predict returned np.int64(2); expected the labels 0 and 1.",
     "PredictsShort": "predict returned shape (31,) for 32 rows.",
 }
-WELL = ["Prints", "Mutates", "CountsTooFar", "KeepsMemory"]
+WELL = ["Prints", "Mutates", "CountsTooFar", "KeepsMemory", "NeedsMemoryToPredict"]
 SETTING = {"trials": 1, "sizes": [30], "families": [{"n": 5, "k": 2, "b": 0.9}], "time_limit": 2.0}
 
 

@@ -150,6 +150,12 @@ class KeepsMemory(Majority):
         return super().fit(X, y)
 
 
+class NeedsMemoryToPredict(Majority):
+    def predict(self, X):
+        np.empty(1 << 26, np.uint8)
+        return super().predict(X)
+
+
 class Random(Majority):
     """A rule that depends on its seed alone."""
 

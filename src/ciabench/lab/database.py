@@ -68,6 +68,8 @@ def told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{path}: is damaged; it holds text that is not UTF-8.") from error
     except sqlite3.Error as error:
         name = str(getattr(error, "sqlite_errorname", ""))
         reason = next((reason for kind, reason in REASONS.items() if name.startswith(kind)), None)

@@ -12,11 +12,14 @@ import struct
 import subprocess  # starts this same Python, without a shell  # nosec B404
 import sys
 import threading
-from typing import IO, Any, cast
+from collections.abc import Callable
+from typing import IO, Any, TypeVar, cast
 
 from ciabench.lab.fitting import Bench, Fit, FitError, traceback_text
 from ciabench.lab.learner import Learner
 from ciabench.lab.tasks import Bits
+
+Answer = TypeVar("Answer")
 
 LENGTH = struct.Struct("!Q")
 
@@ -70,6 +73,7 @@ class Guard:
         self._child: subprocess.Popen[bytes] | None = None
         self._ready: set[str] = set()
         self._expired = False
+        self._last: tuple[Learner, int, Any, Bits]
 
     def __enter__(self) -> "Guard":
         return self
@@ -78,22 +82,13 @@ class Guard:
         self.close()
 
     def fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
-        """Fit in the child; starting it and importing the learner are not part of the learner's time.
-
-        Memory that another learner has not given back does not count: a fit that lacks some gets a fresh child.
-        """
-        is_shared = bool(self._ready - {learner.use})
-        try:
-            return self._fit(learner, random_state, X, y)
-        except FitMemoryError:
-            if not is_shared:
-                raise
-            return self._fit(learner, random_state, X, y)
+        """Fit in the child; starting it and importing the learner are not part of the learner's time."""
+        self._last = (learner, random_state, X, y)
+        return self._with_own_memory(lambda: self._fit(*self._last))
 
     def predict(self, X: Any) -> Bits:
         """Labels of the last fit."""
-        labels: Bits = self._ask(self.time_limit, "predict", X)
-        return labels
+        return self._with_own_memory(lambda: self._predict(X))
 
     def close(self) -> None:
         """End the child."""
@@ -101,6 +96,16 @@ class Guard:
             self._kill()
             self._child.communicate()
             self._child = None
+
+    def _with_own_memory(self, attempt: Callable[[], Answer]) -> Answer:
+        """Try again in a fresh child if memory ran out of which another learner may not have given some back."""
+        is_shared = bool(self._ready - {self._last[0].use})
+        try:
+            return attempt()
+        except FitMemoryError:
+            if not is_shared:
+                raise
+            return attempt()
 
     def _fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
         """Fit in the child that there is, or in a new one."""
@@ -112,6 +117,13 @@ class Guard:
             self._ready.add(learner.use)
         fit: Fit = self._ask(self.time_limit, "fit", learner, random_state, X, y)
         return fit
+
+    def _predict(self, X: Any) -> Bits:
+        """Labels of the last fit, which is repeated in a new child."""
+        if self._child is None:
+            self._fit(*self._last)
+        labels: Bits = self._ask(self.time_limit, "predict", X)
+        return labels
 
     def _ask(self, time_limit: float, action: str, *arguments: Any) -> Any:
         """Have the child's bench do something."""
