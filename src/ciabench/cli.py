@@ -1,5 +1,6 @@
 """The command line: parses, calls, prints. Heavy imports wait until a command needs them."""
 
+import inspect
 import json
 import os
 import shutil
@@ -56,7 +57,7 @@ def example(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add an example to the help of a command."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        command.__doc__ = f"{command.__doc__}\n\n\b\nExample:\n  {text}\n"
+        command.__doc__ = f"{inspect.getdoc(command)}\n\n\b\nExample:\n  {text}\n"
         return command
 
     return add

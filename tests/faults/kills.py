@@ -71,11 +71,19 @@ def strike(driver, path, jobs, victim, moments):
     time.sleep(moments.uniform(0, LATEST[jobs]))
     if is_over(driver):
         return False
-    workers = [one.pid for one in psutil.Process(driver).children() if "loky" in " ".join(one.cmdline())]
-    victims = [moments.choice(workers)] if jobs > 1 and workers else []
+    workers = [one.pid for one in psutil.Process(driver).children() if is_worker(one)] if jobs > 1 else []
+    victims = [moments.choice(workers)] if workers else []
     for process in victims + ([driver] if victim != "worker" else []):
         os.kill(process, signal.SIGKILL)
     return bool(victims) or victim != "worker"
+
+
+def is_worker(process):
+    """Whether a child of a driver computes cells."""
+    try:
+        return "popen_loky" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
 
 
 def is_over(process):

@@ -49,13 +49,13 @@ def cell(family, trial, rng):
 
 
 def measured(*arguments):
-    """Seconds by the clock and megabytes at the peak of a command."""
+    """Seconds by the clock and of the processor, and megabytes at the peak, of a command."""
     clock = time.perf_counter()
     command = [sys.executable, "-m", "ciabench.cli", *map(str, arguments)]
     process = os.posix_spawn(command[0], command, os.environ)
     _, status, used = os.wait4(process, 0)
     assert os.waitstatus_to_exitcode(status) == 0, arguments
-    return time.perf_counter() - clock, used.ru_maxrss / 1024
+    return time.perf_counter() - clock, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def measure_store(folder, cells):
@@ -66,7 +66,10 @@ def measure_store(folder, cells):
         "export": measured("export", path, "--to", "csv", "--out", Path(folder) / "table.csv"),
         "figures": measured("figures", path, "--out", Path(folder) / "figures"),
     }
-    shown = ", ".join(f"{name} {seconds:.1f} s {memory:.0f} MB" for name, (seconds, memory) in told.items())
+    shown = ", ".join(
+        f"{name} {clock:.1f} s ({processor:.1f} s of processor time), {memory:.0f} MB"
+        for name, (clock, processor, memory) in told.items()
+    )
     print(f"{cells:,} cells of 15 scores in one store: {shown}")
 
 

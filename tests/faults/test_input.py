@@ -1,7 +1,7 @@
 """Whatever is typed or given: an answer, or one of our errors in one line; never a traceback, never a hang."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from inputs import (
     arguments,
     check_arguments,
@@ -25,12 +25,18 @@ some = settings(
 
 @some
 @given(experiments())
+@example("a = " + "[" * 5_000)
+@example("a = " + "9" * 5_000)
+@example("families = [1]")
+@example("n = " + "[1, 2]\n" * 3)
 def test_experiment_files(tmp_path, text):
     check_experiment(text, tmp_path)
 
 
 @some
 @given(arguments)
+@example(["run", "run", "a\nb"])
+@example(["figures", "x" * 300])
 def test_arguments(tmp_path, monkeypatch, made):
     monkeypatch.chdir(tmp_path)
     check_arguments(made)

@@ -1,5 +1,4 @@
 import os
-import random
 import subprocess
 import sys
 import time
@@ -9,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import BernoulliNB
 
-from ciabench.errors import ExperimentError, RunError, StoreError
+from ciabench.errors import ExperimentError, RunError
 from ciabench.lab.learner import resolve
 from ciabench.lab.results import COLUMNS, Results
 from ciabench.lab.session import learning_curve, run_experiment
@@ -74,40 +73,6 @@ def test_additions_run_only_what_is_new(small, table, reference, monkeypatch):
     added.clear()
     table(extended, "reference")
     assert added == []
-
-
-def driver(experiment, folder, jobs):
-    """Start a run in a process of its own."""
-    code = (
-        "from ciabench.lab.experiment import validate; from ciabench.lab.session import run_experiment\n"
-        f"run_experiment(validate({experiment.spec()!r}, 'long'), {str(folder)!r}, jobs={jobs}, progress='silent')"
-    )
-    return subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
-
-
-def cells_in(path):
-    """Count the cells of a store that may not be there yet."""
-    try:
-        with Store(path) as store:
-            return store.counts().cells
-    except StoreError:
-        return 0
-
-
-def test_killed_runs_resume_to_the_same_rows(small, table, exported, tmp_path):
-    long = small(trials=30, learners=[BAYES, SLOW])
-    moments, path = random.Random(0), tmp_path / "killed" / "small.db"
-    for kept, jobs in ((1, 1), (20, 2)):
-        process = driver(long, path.parent, jobs)
-        while cells_in(path) < kept:
-            assert process.poll() is None
-            time.sleep(0.01)
-        time.sleep(moments.uniform(0, 0.1))
-        process.kill()
-        process.wait()
-    assert 20 <= cells_in(path) < 60
-    assert driver(long, path.parent, 2).wait() == 0
-    assert exported(path) == table(long, "undisturbed", jobs=2)
 
 
 def test_learning_curve_gives_the_rows_of_a_store(small, tmp_path):
