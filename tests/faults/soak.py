@@ -35,7 +35,7 @@ def disk(folder):
     undisturbed, sizes = exported(made(folder / "undisturbed")), random.Random(0)
     (folder / "faults.toml").write_text(TOML)
     full = 0
-    for number in range(10):
+    for number in range(5):
         out = folder / str(number)
         while full_disk(folder, out, sizes.randrange(1, 250_000)):
             full += 1
@@ -43,7 +43,7 @@ def disk(folder):
                 break
         assert ciabench("run", folder / "faults.toml", "--out", out, "--quiet").returncode == 0
         assert exported(out / "faults.db") == undisturbed
-    print(f"{small_disk(folder)}; full disks survived: {full} in 10 stores, each the same bytes as undisturbed")
+    print(f"{small_disk(folder)}; full disks survived: {full} in 5 stores, each the same bytes as undisturbed")
 
 
 def full_disk(folder, out, size):
@@ -156,7 +156,7 @@ def load(folder):
 
 def leak(folder):
     """Memory in a long run."""
-    subprocess.run([sys.executable, HERE / "load.py", "leak", "40000"], check=True)
+    subprocess.run([sys.executable, HERE / "load.py", "leak", "20000"], check=True)
 
 
 PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, leak)}
