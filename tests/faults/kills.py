@@ -17,10 +17,10 @@ from harness import experiment, exported, made
 from ciabench.lab.session import run_experiment
 from ciabench.lab.store import Store
 
-TRIALS = {1: 60, 2: 300}
+TRIALS = {1: 60, 2: 150}
 """Trials of runs with so many workers: a second of work or less."""
 
-LATEST = {1: 0.3, 2: 0.5}
+LATEST = {1: 0.3, 2: 0.3}
 """Seconds of work after which a kill comes at the latest."""
 
 

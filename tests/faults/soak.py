@@ -26,8 +26,8 @@ INPUTS = {"experiments": 10_000, "arguments": 1_000, "arrays": 1_000, "parameter
 
 
 def kill(folder):
-    """200 kills of drivers, 10 of workers, 10 of both."""
-    subprocess.run([sys.executable, HERE / "kills.py", folder, "200", "10", "10"], check=True)
+    """200 kills of drivers, 5 of workers, 5 of both."""
+    subprocess.run([sys.executable, HERE / "kills.py", folder, "200", "5", "5"], check=True)
 
 
 def disk(folder):
@@ -156,7 +156,7 @@ def load(folder):
 
 def leak(folder):
     """Memory in a long run."""
-    subprocess.run([sys.executable, HERE / "load.py", "leak", "20000"], check=True)
+    subprocess.run([sys.executable, HERE / "load.py", "leak", "10000"], check=True)
 
 
 PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, leak)}

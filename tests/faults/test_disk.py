@@ -33,25 +33,22 @@ def as_everybody():
         assert ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) == 0
 
 
-@pytest.mark.parametrize("size", [10, 100_000])
-def test_a_full_disk_is_told_and_the_run_resumes_when_there_is_room(folder, size):
-    told = refusal(ciabench("run", "faults.toml", preexec_fn=limited(size)))
-    assert "faults.db: " in told
-    assert "full" in told or "too large" in told
-    if size > 30_000:
-        with Store("results/faults.db") as store:
-            assert 0 < store.counts().cells < 120
+def test_a_full_disk_is_told_and_the_run_resumes_when_there_is_room(folder):
+    told = refusal(ciabench("run", "faults.toml", preexec_fn=limited(100_000)))
+    assert told.startswith("Error: results/faults.db: ")
+    assert "full" in told
+    with Store("results/faults.db") as store:
+        assert 0 < store.counts().cells < 120
     run_experiment(experiment(), "results", progress="silent")
     assert exported(Path("results/faults.db")) == exported(made("undisturbed"))
 
 
-def test_a_full_disk_leaves_no_half_of_a_table_or_page(tmp_path):
-    store, target = made(tmp_path / "results"), tmp_path / "out"
-    target.mkdir()
-    for name, *command in (("table.csv", "export", "--to", "csv"), ("page.html", "report")):
-        told = ciabench(command[0], store, *command[1:], "--out", target / name, preexec_fn=limited(40_000))
-        assert refusal(told) == f"Error: {target / name}: can not be written; File too large."
-        assert not list(target.iterdir())
+def test_a_full_disk_leaves_no_half_of_a_table(tmp_path):
+    store, target = made(tmp_path / "results"), tmp_path / "out" / "table.csv"
+    target.parent.mkdir()
+    told = ciabench("export", store, "--to", "csv", "--out", target, preexec_fn=limited(40_000))
+    assert refusal(told) == f"Error: {target}: can not be written; File too large."
+    assert not list(target.parent.iterdir())
 
 
 def test_a_full_disk_under_the_terminal_is_told(finished):

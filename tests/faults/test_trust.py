@@ -57,7 +57,7 @@ def test_a_store_counts_as_received_wherever_it_lies(here):
     asked("run", "faults.toml")
     Path("sprung").unlink()
     forget()
-    for command in (["status"], ["export", "--to", "csv"], ["report"], ["figures"]):
+    for command in (["status"], ["export", "--to", "csv"], ["report"]):
         assert asked(command[0], "results/faults.db", *command[1:]).returncode == 0
     assert "give --allow-imports" in refusal(asked("run", "--from", "results/faults.db", "--out", "again"))
     assert not Path("sprung").exists()
