@@ -62,7 +62,7 @@ def small_disk(folder):
     run = f"{sys.executable} -m ciabench.cli run faults.toml --out small --quiet"
     script = (
         f"mount -t tmpfs -o size=200k tmpfs small || exit 99; {run}; test $? = 2 || exit 1\n"
-        f"{sys.executable} -m ciabench.cli status small/faults.db; mount -o remount,size=2m small; {run}"
+        f"{sys.executable} -m ciabench.cli status small/faults.db; mount -o remount,size=20m small; {run}"
     )
     (folder / "small").mkdir()
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script]
