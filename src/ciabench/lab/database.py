@@ -19,7 +19,6 @@ from ciabench.errors import StoreError
 from ciabench.lab.tables import (
     APPLICATION_ID,
     CELL,
-    CHECKSUMS,
     HEAD,
     PUT_CHECKSUM,
     SCHEMA,
@@ -84,7 +83,7 @@ def check_kind(connection: sqlite3.Connection, path: Path) -> None:
     if version != SCHEMA_VERSION:
         raise StoreError(f"{path}: has schema version {version}; this version of ciabench reads {SCHEMA_VERSION}.")
     found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
-    if found - {CHECKSUMS} != {statement for statement in SCHEMA if statement.startswith("CREATE")} - {CHECKSUMS}:
+    if found != {statement for statement in SCHEMA if statement.startswith("CREATE")}:
         raise StoreError(f"{path}: is damaged; its tables are not those of ciabench.")
 
 
@@ -95,23 +94,21 @@ def check_whole(connection: sqlite3.Connection, path: Path) -> None:
         read_cell(connection, path, cell, sums)
 
 
-def check_pages(connection: sqlite3.Connection, path: Path) -> Checksums | None:
-    """Refuse a store that SQLite finds damaged, or that lacks a cell or a checksum; tell the checksums, if any."""
+def check_pages(connection: sqlite3.Connection, path: Path) -> Checksums:
+    """Refuse a store that SQLite finds damaged, or that lacks a cell or a checksum; tell the checksums."""
     (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
         raise StoreError(f"{path}: is damaged; {' '.join(found.split())}.")
-    if not has_checksums(connection):
-        return None
     check_head(connection, path)
     if connection.execute(UNMATCHED, (HEAD_KEY,)).fetchone() != (0,):
         raise StoreError(f"{path}: is damaged; a cell or its checksum is missing.")
     return dict(connection.execute("SELECT cell, value FROM checksum").fetchall())
 
 
-def read_cell(connection: sqlite3.Connection, path: Path, cell: int, sums: Checksums | None) -> tuple[Row, list[Row]]:
+def read_cell(connection: sqlite3.Connection, path: Path, cell: int, sums: Checksums) -> tuple[Row, list[Row]]:
     """Columns `CELL` of a cell and `SCORES` of its scores, which must be those that were written."""
     values, scores = _columns(connection, cell)
-    if sums is not None and sums[cell] != _sum_of(values, scores):
+    if sums[cell] != _sum_of(values, scores):
         raise StoreError(f"{path}: is damaged; the checksum of trial {values[2]} is wrong.")
     return values, scores
 
@@ -121,19 +118,6 @@ def check_head(connection: sqlite3.Connection, path: Path) -> None:
     found = connection.execute("SELECT value FROM checksum WHERE cell = ?", (HEAD_KEY,)).fetchone()
     if found != (_head_sum(connection),):
         raise StoreError(f"{path}: is damaged; the checksum of its experiment is wrong.")
-
-
-def has_checksums(connection: sqlite3.Connection) -> bool:
-    """Whether a store was made with checksums."""
-    found = connection.execute("SELECT count(*) FROM sqlite_master WHERE sql = ?", (CHECKSUMS,)).fetchone()
-    return bool(found[0])
-
-
-def add_checksums(connection: sqlite3.Connection) -> None:
-    """Give checksums to a store that was made without."""
-    connection.execute(CHECKSUMS)
-    for (cell,) in connection.execute("SELECT id FROM cell").fetchall():
-        seal_cell(connection, cell)
 
 
 def seal_head(connection: sqlite3.Connection) -> None:

@@ -12,13 +12,11 @@ from ciabench.errors import StoreError
 from ciabench.lab.database import (
     Checksums,
     Row,
-    add_checksums,
     check_head,
     check_kind,
     check_pages,
     check_whole,
     connect,
-    has_checksums,
     read_cell,
     seal_cell,
     seal_head,
@@ -78,8 +76,7 @@ class Store:
         with self._closed_on_error():
             self._connection.execute("BEGIN")
             check_kind(self._connection, self.path)
-            if has_checksums(self._connection):
-                check_head(self._connection, self.path)
+            check_head(self._connection, self.path)
             self._connection.execute("COMMIT")
 
     @classmethod
@@ -197,7 +194,7 @@ class Store:
                         yield row  # `yield from` would close the cursor of a reader that stopped early, after the store
             self._connection.execute("COMMIT")
 
-    def _rows_of(self, cell: int, labels: Row, names: dict[int, str], sums: Checksums | None) -> list[Row]:
+    def _rows_of(self, cell: int, labels: Row, names: dict[int, str], sums: Checksums) -> list[Row]:
         """Rows of one cell, by size and learner."""
         (_, _, trial, best, constant, *_), scores = read_cell(self._connection, self.path, cell, sums)
         rows = [
@@ -216,8 +213,6 @@ class Store:
         else:
             check_kind(self._connection, self.path)
             check_whole(self._connection, self.path)
-            if not has_checksums(self._connection):
-                add_checksums(self._connection)
             _check_continues(self.path, self.provenance(), spec)
             spec = {**spec, "trials": max(spec["trials"], self.spec()["trials"])}
             known = self.provenance()["environments"]

@@ -3,9 +3,6 @@
 APPLICATION_ID = 0x43494142
 SCHEMA_VERSION = 1
 
-CHECKSUMS = "CREATE TABLE checksum (cell INTEGER PRIMARY KEY, value INTEGER NOT NULL)"
-"""Of every cell with its scores, and as cell 0 of the tables that name them; stores were made without it once."""
-
 SCHEMA = (
     """CREATE TABLE experiment (
         id INTEGER PRIMARY KEY CHECK (id = 1), spec TEXT NOT NULL, hash TEXT NOT NULL,
@@ -27,7 +24,8 @@ SCHEMA = (
         PRIMARY KEY (cell, learner, size)) WITHOUT ROWID""",
     "CREATE INDEX failed_score ON score (cell) WHERE state = 'failed'",
     "CREATE INDEX failed_cell ON cell (id) WHERE state = 'failed'",
-    CHECKSUMS,
+    # Of every cell with its scores, and as cell 0 of the tables that name them.
+    "CREATE TABLE checksum (cell INTEGER PRIMARY KEY, value INTEGER NOT NULL)",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
