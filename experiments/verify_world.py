@@ -15,7 +15,7 @@ MODELS, DRAWS = 1_000, 200_000
 def measured(model: CIAModel, rng: np.random.Generator) -> tuple[float, float, float, float]:
     """Difficulty and headroom of a model, each with its standard error."""
     if model.enumerable:
-        X, masses = bernoulli.all_patterns(model.n), model.enumeration()[0]
+        X, masses = bernoulli.all_patterns(model.n), model.enumeration[0]
         chance = model.target_probability(X)
         best = masses @ np.maximum(chance, 1 - chance)
         return masses @ model.posterior(X).max(axis=1), 0.0, best - model.constant_success, 0.0

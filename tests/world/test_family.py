@@ -50,7 +50,7 @@ def test_accepted_models_are_as_difficult_as_they_should_and_have_headroom(n, k,
 def headroom(model):
     """S_best − S_const with its error, from the success of the Bayes rule: another path than the family's own."""
     if model.enumerable:
-        chance, masses = model.target_probability(all_patterns(model.n)), model.enumeration()[0]
+        chance, masses = model.target_probability(all_patterns(model.n)), model.enumeration[0]
         return masses @ np.maximum(chance, 1 - chance) - model.constant_success, 0.0
     chance = model.target_probability(model.sample(100_000, rng=5)[0])
     success = np.maximum(chance, 1 - chance)

@@ -68,7 +68,7 @@ def test_sampling_frequencies_match_the_joint_distribution(seed):
     model = random_model(2, 3, rng)
     X, y = model.sample(20_000, rng)
     codes = np.bincount(4 * y + 2 * X[:, 0] + X[:, 1], minlength=8) / 20_000
-    chances = np.concatenate([model.enumeration()[0] * chance for chance in _target_chances(model)])
+    chances = np.concatenate([model.enumeration[0] * chance for chance in _target_chances(model)])
     assert np.abs(codes - chances).max() < 6 * np.sqrt(0.25 / 20_000)
 
 

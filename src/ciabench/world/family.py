@@ -169,7 +169,7 @@ class CIAFamily:
     def _judge(self, model: CIAModel, rng: np.random.Generator) -> Verdict:
         """Decide whether a model belongs to the family."""
         if model.enumerable:
-            masses, posterior = model.enumeration()
+            masses, posterior = model.enumeration
             confidence, gain = _confidence_and_gain(model, posterior)
             return self._compare(float(masses @ confidence), 0.0, float(masses @ gain), 0.0) or "difficulty"
         return self._judge_by_sampling(model, rng)

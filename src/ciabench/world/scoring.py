@@ -87,7 +87,7 @@ class Scorer:
         self._advantage: Floats = np.empty(0)
         self._calibrations: dict[int, Calibration] = {}
         if self.exact:
-            masses, posterior = model.enumeration()
+            masses, posterior = model.enumeration
             self._keep(enumerated(model.n), posterior)
             self._calibrations[len(masses)] = Calibration(masses, np.zeros((model.k, model.k)))
         else:
