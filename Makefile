@@ -5,6 +5,9 @@ INSTALLED := $(VENV)/.installed
 TRIALS ?= 100
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
+# Tests and runs start many processes, which would each compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help figures test lint soak bench reference clean
 
 help:
@@ -18,6 +21,7 @@ help:
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	$(BIN)/python -W ignore -m compileall -q -j 0 -x /tests/ $(VENV)/lib  # on all cores, which pip does not
 	touch $@
 
 lint: $(INSTALLED)

@@ -21,42 +21,23 @@ def fit(guard, use):
     return guard.fit(resolve(f"hostile:{use}", use, {}), 0, X, Y)
 
 
-@pytest.mark.parametrize(
-    ("use", "cause"),
-    [
-        ("Leaves", "its process ended with exit code 3."),
-        ("Crashes", "its process was killed by SIGSEGV."),
-        ("Raises", "ZeroDivisionError: on purpose"),
-    ],
-)
-def test_a_death_is_told_and_the_next_fit_is_well(guard, use, cause):
-    with pytest.raises(FitError, match=cause):
-        fit(guard, use)
+def test_a_death_is_told_and_the_next_fit_is_well(guard):
+    with pytest.raises(FitError, match="its process was killed by SIGSEGV"):
+        fit(guard, "Crashes")
     fit(guard, "Majority")
     np.testing.assert_array_equal(guard.predict(X), [1, 1, 1])
 
 
-@pytest.mark.parametrize("use", ["Hangs", "HangsInC"])
-def test_a_hang_ends_at_the_time_limit_even_if_it_holds_the_interpreter(guard, use):
+def test_a_hang_ends_at_the_time_limit_even_if_it_holds_the_interpreter(guard, capfd):
     fit(guard, "Majority")
     guard.time_limit = 0.3
     started = time.perf_counter()
     with pytest.raises(FitError, match=r"exceeded the time limit of 0.3 s"):
-        fit(guard, use)
+        fit(guard, "HangsInC")
     assert time.perf_counter() - started < 20
-    fit(guard, "Majority")
-
-
-def test_prints_do_not_disturb(guard, capfd):
+    guard.time_limit = 60
     fit(guard, "Prints")
-    np.testing.assert_array_equal(guard.predict(X), [1, 1, 1])
     assert capfd.readouterr() == ("", "")
-
-
-def test_nonsense_is_checked_on_the_other_side(guard):
-    fit(guard, "PredictsTwo")
-    with pytest.raises(FitError, match=r"predict returned np.int64\(2\)"):
-        guard.predict(X)
 
 
 def test_one_child_serves_many_fits_and_ends_with_its_guard(guard):

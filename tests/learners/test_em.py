@@ -37,7 +37,7 @@ def test_published_likelihoods_of_the_values_table(n_classes, log_likelihood):
 
 def stepmix_log_likelihood(rows, n_classes):
     kind = "binary_nan" if np.isnan(rows).any() else "binary"
-    peer = StepMix(n_components=n_classes, measurement=kind, n_init=3, abs_tol=1e-10, random_state=0, progress_bar=0)
+    peer = StepMix(n_components=n_classes, measurement=kind, n_init=3, abs_tol=1e-9, random_state=0, progress_bar=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return peer.fit(rows).score(rows) * len(rows)
