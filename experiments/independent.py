@@ -2,6 +2,9 @@
 
 The other numbers come from 100 to 200 trials a family, on models of its own; all learners of a family share them, so
 that a family's deviations go together. z is the difference in units of both standard errors.
+
+T at n = 75 hangs on how the least headroom is cut, which must be estimated there: models near the cut have the lowest T
+by far. So CIA(75, 5, 0.9) is also run with a cut of 0.03 in place of 0.02.
 """
 
 import numpy as np
@@ -9,7 +12,7 @@ import pandas as pd
 
 from ciabench import COV, EM, CIAFamily, NaiveBayes, Winnow, learning_curve
 
-TRIALS, SEED, SIZES = 400, 2, [200, 1000]
+TRIALS, SEED, SIZES = 400, 1997, [200, 1000]
 LEARNERS = {"EM": EM(), "COV": COV(), "Winnow": Winnow(), "NB": NaiveBayes()}
 OTHERS = {
     (10, 2): {"EM": (0.82, 0.03, 0.98, 0.01), "COV": (0.78, 0.03, 0.96, 0.01)}
@@ -21,9 +24,10 @@ OTHERS = {
 }
 
 
-def compared(n: int, k: int) -> pd.DataFrame:
+def compared(n: int, k: int, min_headroom: float) -> pd.DataFrame:
     """T of both implementations for one family."""
-    rows = learning_curve(CIAFamily(n, k, 0.9), LEARNERS, sizes=SIZES, trials=TRIALS, n_jobs=2, random_state=SEED)
+    family = CIAFamily(n, k, 0.9, min_headroom=min_headroom)
+    rows = learning_curve(family, LEARNERS, sizes=SIZES, trials=TRIALS, n_jobs=2, random_state=SEED)
     ours = rows.groupby(["learner", "size"])["t"].agg(["mean", "sem"])
     found = []
     for learner, numbers in OTHERS[n, k].items():
@@ -31,16 +35,17 @@ def compared(n: int, k: int) -> pd.DataFrame:
             mean, sem = ours.loc[(learner, size)]
             z = (mean - t) / np.hypot(sem, error)
             found.append(
-                {"family": f"CIA({n}, {k}, 0.9)", "learner": learner, "size": size}
+                {"family": f"CIA({n}, {k}, 0.9)", "cut": min_headroom, "learner": learner, "size": size}
                 | {"T": mean, "±": sem, "other T": t, "other ±": error, "z": z}
             )
     return pd.DataFrame(found)
 
 
 def main() -> None:
-    table = pd.concat([compared(n, k) for n, k in OTHERS])
-    print(table.round(3).to_string(index=False))
-    print(f"largest |z| {table['z'].abs().max():.1f}; beyond 2 in {(table['z'].abs() > 2).sum()} of {len(table)}")
+    for setting in [(10, 2, 0.02), (10, 5, 0.02), (75, 5, 0.02), (75, 5, 0.03)]:
+        table = compared(*setting)
+        print(table.round(3).to_string(index=False))
+        print(f"largest |z| {table['z'].abs().max():.1f}; beyond 2 in {(table['z'].abs() > 2).sum()} of {len(table)}\n")
 
 
 if __name__ == "__main__":
