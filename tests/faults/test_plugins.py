@@ -8,7 +8,7 @@ CAUSES = {
     "Raises": "ZeroDivisionError: on purpose",
     "Exits": "SystemExit: 0",
     "RaisesOddly": "RuntimeError: \x1b[31m?",
-    "Hangs": "exceeded the time limit of 2 s.",
+    "Hangs": "exceeded the time limit of 5 s.",
     "Leaves": "its process ended with exit code 3.",
     "Crashes": "its process was killed by SIGSEGV.",
     "AnswersNonsense": "its process answered nonsense; ",
@@ -19,7 +19,7 @@ CAUSES = {
     "PredictsShort": "predict returned shape (31,) for 32 rows.",
 }
 WELL = ["Prints", "Mutates", "CountsTooFar", "KeepsMemory", "NeedsMemoryToPredict"]
-SETTING = {"trials": 1, "sizes": [30], "families": [{"n": 5, "k": 2, "b": 0.9}], "time_limit": 2.0}
+SETTING = {"trials": 1, "sizes": [30], "families": [{"n": 5, "k": 2, "b": 0.9}], "time_limit": 5.0}
 
 
 def test_learners_from_hell_fail_alone_and_with_the_cause(tmp_path):
