@@ -2,6 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PACKAGE := --constraint constraints.txt --editable '.[test]'
 TRIALS ?= 100
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
@@ -18,10 +20,10 @@ help:
 	@echo "make bench                  time the library against its peers"
 	@echo "make reference              run all experiments in full and renew results/reference"
 
+# uv sets up in 10 s where pip takes a minute, but does not know pip's settings: what it can not fetch, pip may.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
-	$(BIN)/python -W ignore -m compileall -q -j 0 -x /tests/ $(VENV)/lib  # on all cores, which pip does not
+	$(PIP) install --quiet --constraint constraints.txt uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(PACKAGE) || $(PIP) install $(PACKAGE)
 	touch $@
 
 lint: $(INSTALLED)
