@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ciabench import bernoulli
 from ciabench.errors import DataError
-from ciabench.learners.data import Bits, Floats, encoded, first_classes, two_classes, with_target, zero_one
+from ciabench.learners.data import Bits, Floats, are_plain, encoded, first_classes, two_classes, with_target, zero_one
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
@@ -86,7 +86,13 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return zero_one(self, self._validated(X, "no_validation", reset=False))
 
-    def _validated(self, X: ArrayLike, y: Any, *, reset: bool) -> Any:
+    def _validated(self, X: Any, y: Any, *, reset: bool) -> Any:
+        """What scikit-learn makes of X, or of X and y; plain bytes stay as they are, which saves time."""
+        if are_plain(X, y) and not hasattr(self, "feature_names_in_"):
+            if reset:
+                self.n_features_in_ = X.shape[1]
+            if X.shape[1] == self.n_features_in_:
+                return X if isinstance(y, str) else (X, y)
         allow_nan = self.__sklearn_tags__().input_tags.allow_nan
         finite = "allow-nan" if allow_nan else True
         return validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite=finite)

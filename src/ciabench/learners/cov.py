@@ -124,7 +124,7 @@ def _search(problem: mixture.Problem, means: Floats, g: Floats, edge: float) -> 
     for _ in range(ZOOMS):
         grid = np.linspace(low, high, GRID)
         theta = parameters(means, g, 1 / (1 + np.exp(-grid)), edge)
-        likelihoods: Any = mixture.em_step(problem, theta)[1]
+        likelihoods: Any = mixture.e_step(problem, theta)[1]
         best = int(np.argmax(likelihoods))
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]
     return theta[best], float(likelihoods[best])

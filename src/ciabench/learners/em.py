@@ -179,7 +179,7 @@ class EM(MixtureClassifier):
         self.log_likelihood_ = float(self.log_likelihoods_[best])
         self.n_best_reproduced_ = int((fit.objective > fit.objective[best] - REPRODUCED).sum())
         self.converged_, self.n_iter_ = bool(fit.converged[best]), int(fit.n_evaluations[best])
-        self.restart_paths_ = [np.array(path) for path in fit.paths]
+        self.restart_paths_ = fit.paths
         self.n_classes_ = n_classes
         self.n_parameters_ = self.probs_.size + n_classes - 1
         self.aic_ = 2 * self.n_parameters_ - 2 * self.log_likelihood_

@@ -55,18 +55,20 @@ class Problem(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What became of every restart."""
+    """What became of every restart; `steps` are the restarts that took each step, and their objectives."""
 
     theta: Floats
     objective: Floats
     converged: NDArray[np.bool_]
     n_evaluations: NDArray[np.intp]
-    paths: list[list[float]]
+    steps: list[tuple[NDArray[np.intp], Floats]]
 
-    def note(self, restarts: NDArray[np.intp], objective: Floats) -> None:
-        """Lengthen the paths of some restarts."""
-        for restart, value in zip(restarts.tolist(), objective.tolist(), strict=True):
-            self.paths[restart].append(value)
+    @property
+    def paths(self) -> list[Floats]:
+        """Objective of every restart along its way."""
+        restarts, values = (np.concatenate(column) for column in zip(*self.steps, strict=True))
+        order = np.argsort(restarts, kind="stable")
+        return np.split(values[order], np.searchsorted(restarts[order], np.arange(1, len(self.theta))))
 
     def leave(
         self, restarts: NDArray[np.intp], theta: Floats, objective: Floats, n_evaluations: int, *, converged: bool
@@ -81,9 +83,7 @@ class Fit(NamedTuple):
 def empty_fit(theta: Floats) -> Fit:
     """Room for the ends of as many restarts as there are starts."""
     n = len(theta)
-    return Fit(
-        np.empty_like(theta), np.empty(n), np.empty(n, dtype=bool), np.empty(n, dtype=np.intp), [[] for _ in range(n)]
-    )
+    return Fit(np.empty_like(theta), np.empty(n), np.empty(n, dtype=bool), np.empty(n, dtype=np.intp), [])
 
 
 def make_problem(rows: Any, counts: Floats, smoothing: float = 0.0) -> Problem:
@@ -124,15 +124,12 @@ def score_rows(theta: Floats, n_columns: int, smoothing: float) -> tuple[Floats,
     odds = np.zeros(((n_classes - 1) * n_restarts, n_columns))
     base = np.zeros((n_restarts, n_columns))
     prior = np.zeros(n_restarts)
-    present, absent, scratch = np.empty(width), np.empty(width), np.empty(width)
+    logs = np.stack((theta, 1 - theta))
+    logs[1, :, :, 0] = 1.0
+    log_positive(logs.reshape(-1), np.empty(logs.size))
     for restart in range(n_restarts):
         for z in range(n_classes):
-            for i in range(width):
-                present[i] = theta[restart, z, i]
-                absent[i] = 1 - present[i]
-            absent[0] = 1.0
-            log_positive(present, scratch)
-            log_positive(absent, scratch)
+            present, absent = logs[0, restart, z], logs[1, restart, z]
             line = base[restart] if z == 0 else odds[(z - 1) * n_restarts + restart]
             line[n_columns - 1] = present[0]
             if complete:
@@ -141,7 +138,8 @@ def score_rows(theta: Floats, n_columns: int, smoothing: float) -> tuple[Floats,
                 line[n_attributes:-1] = absent[1:]
             for i in range(n_attributes):
                 line[i] = present[1 + i] - absent[1 + i]
-            prior[restart] += smoothing * (present.sum() + absent.sum())
+            if smoothing > 0:
+                prior[restart] += smoothing * (present.sum() + absent.sum())
             if z > 0:
                 line -= base[restart]
     return odds, base, prior
@@ -242,16 +240,22 @@ def reestimate(theta: Floats, expected: Floats, totals: Floats, smoothing: float
     return updated
 
 
-def em_step(problem: Problem, theta: Floats) -> tuple[Floats, Floats]:
-    """One E and M step: the next parameters, and the (penalised) log-likelihood of the given ones (R,)."""
+def e_step(problem: Problem, theta: Floats) -> tuple[Floats, Floats]:
+    """P(z | x) of the classes above 0 ((k − 1) R, s), and the (penalised) log-likelihood (R,)."""
     odds, base, prior = score_rows(theta, problem.totals.size, problem.smoothing)
     scores = np.ascontiguousarray(odds @ problem.design.T)
     if theta.shape[1] == 2:
         mixed = responsibilities_of_two(scores, problem.counts)
     else:
         mixed = responsibilities(scores.reshape(-1, len(theta), problem.counts.size), problem.counts)
-    expected = np.ascontiguousarray(scores @ problem.weighted)
-    return reestimate(theta, expected, problem.totals, problem.smoothing), base @ problem.totals + mixed + prior
+    return scores, base @ problem.totals + mixed + prior
+
+
+def em_step(problem: Problem, theta: Floats) -> tuple[Floats, Floats]:
+    """One E and M step: the next parameters, and the (penalised) log-likelihood of the given ones (R,)."""
+    chances, objective = e_step(problem, theta)
+    expected = np.ascontiguousarray(chances @ problem.weighted)
+    return reestimate(theta, expected, problem.totals, problem.smoothing), objective
 
 
 @njit(cache=True, error_model="numpy")
@@ -289,7 +293,7 @@ def maximize(problem: Problem, theta: Floats, *, tol: float, max_iter: int, acce
         second, objective = em_step(problem, first)
         n_evaluations += 1
         done = objective - before < tol
-        fit.note(active, objective)
+        fit.steps.append((active, objective))
         if done.any():
             fit.leave(active[done], first[done], objective[done], n_evaluations, converged=True)
             active, objective, limit = active[~done], objective[~done], limit[~done]
@@ -301,10 +305,11 @@ def maximize(problem: Problem, theta: Floats, *, tol: float, max_iter: int, acce
         landed, reached = em_step(problem, jump)
         n_evaluations += 1
         worse = reached < objective
-        jump[worse], landed[worse], reached[worse] = first[worse], second[worse], objective[worse]
+        if worse.any():
+            jump[worse], landed[worse], reached[worse] = first[worse], second[worse], objective[worse]
         start, first, before = jump, landed, reached
         limit = np.where(worse, length / 2, np.maximum(limit, 4 * length))
-    fit.note(active, before)
+    fit.steps.append((active, before))
     fit.leave(active, start, before, n_evaluations, converged=False)
     return fit
 
@@ -329,4 +334,4 @@ def log_likelihoods(problem: Problem, fit: Fit) -> Floats:
     """Log-likelihood of every restart, without the prior."""
     if problem.smoothing == 0:
         return fit.objective
-    return em_step(problem._replace(smoothing=0.0), fit.theta)[1]
+    return e_step(problem._replace(smoothing=0.0), fit.theta)[1]
