@@ -4,6 +4,8 @@ Models are drawn until one has the right difficulty and headroom, both judged on
 on prefixes of one training sample and tested on simulated rows. COV and Winnow, which no peer offers, are left out.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import BernoulliNB
@@ -58,13 +60,18 @@ def draw_model(family: CIAFamily, rng: np.random.Generator) -> tuple[Rows, Rows]
             return weights, probs
 
 
+def mixture_rule(X: Rows, y: Rows) -> Callable[[Rows], Rows]:
+    """Fit a mixture of two classes to (y, X); return its rule for y."""
+    mixture = stepmix(len(X)).fit(np.column_stack([y, X]))
+    weights, probs = mixture.weights_, mixture.get_parameters()["measurement"]["pis"].T
+    return lambda rows: chances(rows, weights, probs[1:]) @ probs[0] > 0.5
+
+
 def successes(X: Rows, y: Rows, X_test: Rows, y_test: Rows) -> list[float]:
     """Success rates of a mixture, a Perceptron and naive Bayes."""
     if y.min() == y.max():
         return [float((y_test == y[0]).mean())] * 3
-    mixture = stepmix(len(X)).fit(np.column_stack([y, X]))
-    weights, probs = mixture.weights_, mixture.get_parameters()["measurement"]["pis"].T
-    predicted = chances(X_test, weights, probs[1:]) @ probs[0] > 0.5
+    predicted = mixture_rule(X, y)(X_test)
     rest = [learner.fit(X, y).score(X_test, y_test) for learner in (Perceptron(), BernoulliNB())]
     return [float((predicted == y_test).mean()), *rest]
 

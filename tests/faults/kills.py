@@ -1,7 +1,8 @@
-"""Kill runs and their workers at random moments; what is resumed must have the bytes of an undisturbed run.
+"""Kill runs and their workers; what is resumed must have the bytes of an undisturbed run.
 
-`python tests/faults/kills.py FOLDER DRIVERS WORKERS BOTH` does so many kills of each kind. Drivers are forked from this
-process, which has all imports done, so that most moments are moments of work.
+`python tests/faults/kills.py FOLDER DRIVERS WORKERS BOTH` does so many kills of each kind at random moments, and one
+before every statement that a short run sends to its database. Drivers are forked from this process, which has all
+imports done, so that most moments are moments of work.
 """
 
 import os
@@ -9,11 +10,13 @@ import random
 import signal
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 import psutil
 from harness import experiment, exported, made
 
+from ciabench.lab import store as store_module
 from ciabench.lab.session import run_experiment
 from ciabench.lab.store import Store
 
@@ -31,9 +34,11 @@ def main(folder, drivers, workers, both):
     stores = survived(folder / "driver", drivers, 1, moments, undisturbed[1])
     stores += survived(folder / "worker", workers, 2, moments, undisturbed[2])
     stores += survived(folder / "both", both, 2, moments, undisturbed[2])
+    statements = survived_statements(folder / "statement")
     print(
-        f"kills survived: {drivers} of drivers, {workers} of workers, {both} of both; {stores} stores, each the same "
-        f"bytes as undisturbed; {time.perf_counter() - clock:.0f} s"
+        f"kills survived: {drivers} of drivers, {workers} of workers, {both} of both, {statements} before each of "
+        f"{statements} statements; {stores + statements} stores, each the same bytes as undisturbed; "
+        f"{time.perf_counter() - clock:.0f} s"
     )
 
 
@@ -60,6 +65,39 @@ def disturbed(path, jobs, victim, moments):
     code = os.waitstatus_to_exitcode(os.waitpid(started, 0)[1])
     assert code in (0, -signal.SIGKILL), code
     return killed and (victim == "worker" or code != 0), code == 0
+
+
+def survived_statements(folder):
+    """Kill a new run of two cells before its first, second, … statement, until one gets to its end; count the kills."""
+    undisturbed, kills = exported(made(folder / "undisturbed", trials=1)), 0
+    while killed_at(folder / str(kills) / "faults.db", kills + 1):
+        assert exported(made(folder / str(kills), trials=1)) == undisturbed, kills
+        kills += 1
+    return kills
+
+
+def killed_at(path, number):
+    """Run, with a kill before the statement of that number; tell whether there was one."""
+    started = os.fork()
+    if not started:
+        numbers, connect = count(1), store_module.connect
+
+        def strike_at(statement):
+            if next(numbers) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        def connected(path, writable):
+            connection = connect(path, writable)
+            if writable:
+                connection.set_trace_callback(strike_at)
+            return connection
+
+        store_module.connect = connected
+        run_experiment(experiment(trials=1), path.parent, progress="silent")
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(started, 0)[1])
+    assert code in (0, -signal.SIGKILL), code
+    return code != 0
 
 
 def strike(driver, path, jobs, victim, moments):
