@@ -82,11 +82,12 @@ def from_estimator(name: str, estimator: Any) -> Learner:
     """Turn an unfitted estimator into a learner."""
     if inspect.isclass(estimator) or not all(hasattr(estimator, needed) for needed in ("fit", "predict", "get_params")):
         raise ExperimentError(f"learner {name!r} must be an unfitted scikit-learn classifier; got {estimator!r}.")
-    known = _parameters(type(estimator))
+    learner_class: type = type(estimator)
+    known = _parameters(learner_class)
     given = estimator.get_params(deep=False)
     changed = {key: value for key, value in given.items() if not _same(value, known.get(key))}
-    builtin = type(estimator) in builtins().values()
-    return Learner(name, name_of_class(type(estimator)), changed, builtin, prototype=estimator)
+    builtin = learner_class in builtins().values()
+    return Learner(name, name_of_class(learner_class), changed, builtin, prototype=estimator)
 
 
 @cache
@@ -186,6 +187,7 @@ def _public_module(learner_class: type) -> str:
     return learner_class.__module__
 
 
+@cache
 def _parameters(learner_class: type) -> dict[str, Any]:
     """Constructor parameters with their defaults."""
     return {

@@ -6,6 +6,7 @@ In the code `psi` is the covariance matrix, `g` = √(αα') δ, and α, p, q ar
 from typing import Any, Self
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike
 
 from ciabench.learners import mixture
@@ -39,18 +40,22 @@ def scaled_differences(psi: Floats) -> Floats:
     return scaled
 
 
+@njit(cache=True)
 def vote_signs(psi: Floats) -> Floats:
     """Sign of every δ: δ_0 > 0 by convention, each other one as the rest vote through their covariance with it.
 
     One attribute votes at a time, so each change raises Σ_ij s_i s_j ψ_ij and a fixed point is reached.
     """
-    ties = psi - np.diag(np.diag(psi))
-    signs: Floats = np.where(ties[0] < 0, -1.0, 1.0)
+    signs: Floats = np.where(psi[0] < 0, -1.0, 1.0)
+    signs[0] = 1.0
     changed = True
     while changed:
         changed = False
-        for i in range(len(signs)):
-            vote = ties[i] @ signs
+        for i in range(signs.size):
+            vote = 0.0
+            for j in range(signs.size):
+                if j != i:
+                    vote += psi[i, j] * signs[j]
             if vote * signs[i] < -1e-15:
                 signs[i], changed = -signs[i], True
     signs *= signs[0]

@@ -32,9 +32,10 @@ class Score(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """Masses (s,) under which P(z | x) averages to the weights, and the inverse of its second moments (k, k)."""
+    """Masses (s,) that make P(z | x) average to the weights, the headroom by them, and its second moments inverted."""
 
     masses: Floats
+    headroom: float
     inverse: Floats
 
 
@@ -82,18 +83,21 @@ class Scorer:
         self.exact = model.enumerable
         self._rng = np.random.default_rng(rng)
         self.constant = model.constant_success
-        self._X: Bits = np.empty((0, model.n), dtype=np.uint8)
-        self._posterior: Floats = np.empty((0, model.k))
-        self._advantage: Floats = np.empty(0)
         self._calibrations: dict[int, Calibration] = {}
         if self.exact:
             masses, posterior = model.enumeration
-            self._keep(enumerated(model.n), posterior)
-            self._calibrations[len(masses)] = Calibration(masses, np.zeros((model.k, model.k)))
+            self._n_draws = self._first = len(masses)
+            self._X, self._posterior, self._advantage = enumerated(model.n), posterior, self._advantages(posterior)
+            self._best_gain = np.maximum(self._advantage, 0.0)
+            headroom = float(masses @ self._best_gain)
+            self._calibrations[self._first] = Calibration(masses, headroom, np.zeros((model.k, model.k)))
         else:
-            self._draw(BLOCK_DRAWS)
-        self._first = len(self._X)
-        self.headroom = float(self._calibrated(self._first).masses @ np.maximum(self._advantage, 0.0))
+            # Room for all draws that may be needed; memory is taken only where they are written.
+            self._n_draws, self._first = 0, BLOCK_DRAWS
+            self._X, self._posterior = np.empty((MOST_DRAWS, model.n), dtype=np.uint8), np.empty((MOST_DRAWS, model.k))
+            self._advantage, self._best_gain = np.empty(MOST_DRAWS), np.empty(MOST_DRAWS)
+            self._draw(self._first)
+        self.headroom = self._calibrated(self._first).headroom
         self.best = self.constant + self.headroom
 
     def __repr__(self) -> str:
@@ -126,20 +130,21 @@ class Scorer:
     def _gain(self, predict: Rule, start: int, stop: int) -> Floats:
         """d_h at some of the patterns."""
         self._draw(stop)
-        predicted = _checked(predict(self._X[start:stop]), stop - start)
+        rows = self._X[start:stop]
+        rows.flags.writeable = False
+        predicted = _checked(predict(rows), stop - start)
         return np.where(predicted == self.model.constant, 0.0, self._advantage[start:stop])
 
     def _summarize(self, gain: Floats) -> Score:
         """Ratio of mean gains over the patterns looked at, with its standard error."""
-        masses, inverse = self._calibrated(gain.size)
-        best_gain = np.maximum(self._advantage[: gain.size], 0.0)
-        gained, possible = float(masses @ gain), float(masses @ best_gain)
+        masses, possible, inverse = self._calibrated(gain.size)
+        gained = float(masses @ gain)
         if possible == 0:
             return Score(self.constant + gained, np.nan, 0.0 if self.exact else np.nan)
         t = gained / possible
         if self.exact:
             return Score(self.constant + gained, t, 0.0)
-        surplus = gain - t * best_gain
+        surplus = gain - t * self._best_gain[: gain.size]
         explained = self._posterior[: gain.size].T @ surplus
         unexplained = max(float(surplus @ surplus - explained @ inverse @ explained), 0.0)
         return Score(self.constant + t * self.headroom, t, np.sqrt(unexplained) / (gain.size * possible))
@@ -149,23 +154,24 @@ class Scorer:
         if size not in self._calibrations:
             posterior = self._posterior[:size]
             inverse: Floats = np.linalg.pinv(posterior.T @ posterior, hermitian=True).astype(np.float64)
-            self._calibrations[size] = Calibration(posterior @ (inverse @ self.model.weights), inverse)
+            masses = posterior @ (inverse @ self.model.weights)
+            self._calibrations[size] = Calibration(masses, float(masses @ self._best_gain[:size]), inverse)
         return self._calibrations[size]
 
     def _draw(self, size: int) -> None:
         """See to it that there are at least `size` patterns; a block at a time fits the cache."""
-        missing = range(len(self._X), size, BLOCK_DRAWS)
-        if missing:
-            drawn = [self.model.sample_attributes(BLOCK_DRAWS, self._rng) for _ in missing]
-            self._keep(np.concatenate(drawn), np.concatenate([self.model.posterior(X) for X in drawn]))
+        while self._n_draws < size:
+            block = slice(self._n_draws, self._n_draws + BLOCK_DRAWS)
+            self._X[block] = X = self.model.sample_attributes(BLOCK_DRAWS, self._rng)
+            self._posterior[block] = posterior = self.model.posterior(X)
+            self._advantage[block] = advantage = self._advantages(posterior)
+            np.maximum(advantage, 0.0, out=self._best_gain[block])
+            self._n_draws += BLOCK_DRAWS
 
-    def _keep(self, X: Bits, posterior: Floats) -> None:
-        """Add patterns to those that rules are scored on."""
-        surplus = 1 - 2 * (posterior @ self.model.probs[0])
-        self._X = np.concatenate([self._X, X])
-        self._X.flags.writeable = False
-        self._posterior = np.concatenate([self._posterior, posterior])
-        self._advantage = np.append(self._advantage, surplus if self.model.constant else -surplus)
+    def _advantages(self, posterior: Floats) -> Floats:
+        """P(x_0 is the other value | x) − P(x_0 is the constant one | x) for every row."""
+        surplus: Floats = 1 - 2 * (posterior @ self.model.probs[0])
+        return surplus if self.model.constant else -surplus
 
 
 def _checked(predicted: Any, size: int) -> NDArray[Any]:
