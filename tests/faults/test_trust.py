@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from harness import TOML, asked, experiment, refusal
 
+from ciabench import CIAFamily, NaiveBayes, learning_curve
+from ciabench.errors import ExperimentError
 from ciabench.lab.learner import find_class
 from ciabench.lab.results import Results
 from ciabench.lab.session import run_experiment
@@ -80,6 +82,14 @@ def test_a_store_trusts_no_schema_and_names_are_values(tmp_path):
     assert set(Results(tmp_path / "faults.db").rows()["learner"]) == {name}
     with Store(tmp_path / "faults.db") as store:
         assert store._value("PRAGMA trusted_schema") == 0
+
+
+@pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", "_hidden"])
+def test_no_learner_is_called_what_a_spreadsheet_would_run_or_a_legend_would_drop(name):
+    with pytest.raises(ExperimentError, match="can not be called"):
+        experiment(learners=[{"use": "NaiveBayes", "name": name}]).plan()
+    with pytest.raises(ExperimentError, match="can not be called"):
+        learning_curve(CIAFamily(10, 2, 0.9), {name: NaiveBayes()}, sizes=[10], trials=1)
 
 
 def test_what_failed_is_told_without_what_a_terminal_would_obey(tmp_path):

@@ -14,6 +14,7 @@ from ciabench.errors import ExperimentError
 from ciabench.lab.seeds import canonical
 
 ENTRY_POINTS = "ciabench.learners"
+NO_FIRST_CHARACTERS = (*"=+-@_ \t\r\n", "")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,13 @@ class Learner:
     params: Mapping[str, Any]
     builtin: bool
     prototype: Any = None
+
+    def __post_init__(self) -> None:
+        if self.name[:1] in NO_FIRST_CHARACTERS:
+            raise ExperimentError(
+                f"a learner can not be called {self.name!r}: spreadsheets take names that begin with =, +, - or @ for "
+                "formulas, and legends leave out those that begin with _."
+            )
 
     @property
     def identity(self) -> str:

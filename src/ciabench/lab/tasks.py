@@ -64,6 +64,12 @@ class TaskFamily(Protocol):
 class CIATasks:
     """Tasks whose truth is a CIA model.
 
+    Parameters
+    ----------
+    family : CIAFamily
+    t_target : float
+        Standard error of T at which the test of a rule stops; it is not part of the identity.
+
     Examples
     --------
     >>> task = CIATasks(CIAFamily(n=10, k=2, b=0.9)).task("seed", 0)
@@ -73,6 +79,7 @@ class CIATasks:
     """
 
     family: CIAFamily
+    t_target: float = 0.005
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -96,7 +103,7 @@ class CIATasks:
             X, y = (np.concatenate(parts)[:size] for parts in zip(*blocks, strict=True))
             return X, y
 
-        judge = Scorer(model, generator(*seed, "test"))
+        judge = Scorer(model, generator(*seed, "test"), self.t_target)
         return Task(training, judge, _difficulty(model, generator(*seed, "difficulty")), 1 + sum(rejections))
 
 
