@@ -31,7 +31,7 @@ from ciabench.lab.guard import Guard
 from ciabench.lab.learner import resolve
 from ciabench.lab.tasks import CIATasks
 from ciabench.lab.trial import Job, Plan, run_cell
-from ciabench.learners import mixture
+from ciabench.learners import mixture, restarts
 
 SIZES = [(100, 10), (1000, 10), (10000, 10), (100, 75), (1000, 75), (10000, 75), (1000, 500)]
 PROTOCOL_SIZES = (10, 30, 100, 300, 1000)
@@ -95,17 +95,17 @@ def against_products(size: int, n: int, rounds: int) -> dict[str, object]:
     """EM against the bare matrix products that its evaluations need."""
     X, y = data(size, n)
     problem = mixture.make_problem(np.column_stack([y, X]), np.ones(size))
-    starts = mixture.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
-    fit = mixture.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
+    starts = restarts.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
+    fit = restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
     active = [int((fit.n_evaluations > step).sum()) for step in range(fit.n_evaluations.max())]
     coefficients = np.random.default_rng(0).random((RESTARTS, problem.totals.size))
 
     def products() -> None:
-        for restarts in active:
-            coefficients[:restarts] @ problem.design.T @ problem.weighted
+        for count in active:
+            coefficients[:count] @ problem.design.T @ problem.weighted
 
     def ours() -> None:
-        mixture.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
+        restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
 
     mine, floor = take_turns(ours, products, rounds)
     return {
@@ -162,9 +162,9 @@ def evaluations_saved(problems: int) -> str:
         size = (30, 100, 300, 1000)[index // 6 % 4]
         X, y = CIAFamily(n, k, 0.9).draw(rng=index).sample(size, rng=index)
         problem = mixture.make_problem(np.column_stack([y, X]), np.ones(size))
-        starts = mixture.random_starts(problem, 2, RESTARTS, rng)
+        starts = restarts.random_starts(problem, 2, RESTARTS, rng)
         fits = [
-            mixture.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000, accelerate=way) for way in (True, False)
+            restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000, accelerate=way) for way in (True, False)
         ]
         counts += [fit.n_evaluations.sum() for fit in fits]
         lower += fits[0].objective.max() < fits[1].objective.max() - 1e-6
@@ -218,7 +218,7 @@ def growth() -> tuple[pd.DataFrame, str]:
     for size, n in [(s, 75) for s in (1000, 4000, 16000, 64000)] + [(2000, n) for n in (50, 100, 200, 400)]:
         X, y = CIAFamily(n, 2, 0.9).draw(rng=1).sample(size, rng=0)
         problem = mixture.make_problem(np.column_stack([y, X]), np.ones(size))
-        starts = mixture.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
+        starts = restarts.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
         step = statistics.median(seconds(lambda p=problem, t=starts: mixture.em_step(p, t), 5) for _ in range(5))
         found.append({"size": size, "n": n, "seconds": step})
     table = pd.DataFrame(found)

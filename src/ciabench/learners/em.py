@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
 from ciabench.errors import ParameterError, check_between, check_integer
-from ciabench.learners import mixture
+from ciabench.learners import mixture, restarts
 from ciabench.learners.base import MixtureClassifier
 from ciabench.learners.data import Floats, checked_weights, with_target
 
@@ -171,11 +171,11 @@ class EM(MixtureClassifier):
     def _fit_mixture(self, joint: Any, counts: Floats, n_classes: int, random: np.random.RandomState) -> None:
         """Climb from all starts and keep the best."""
         problem = mixture.make_problem(joint, counts, self.smoothing)
-        starts = mixture.random_starts(problem, n_classes, self.n_init, random)
-        fit = mixture.maximize(problem, starts, tol=self.tol, max_iter=self.max_iter, accelerate=self.accelerate)
+        starts = restarts.random_starts(problem, n_classes, self.n_init, random)
+        fit = restarts.maximize(problem, starts, tol=self.tol, max_iter=self.max_iter, accelerate=self.accelerate)
         best = int(np.argmax(fit.objective))
         self.weights_, self.probs_ = fit.theta[best, :, 0], fit.theta[best, :, 1:].T
-        self.log_likelihoods_ = mixture.log_likelihoods(problem, fit)
+        self.log_likelihoods_ = restarts.log_likelihoods(problem, fit)
         self.log_likelihood_ = float(self.log_likelihoods_[best])
         self.n_best_reproduced_ = int((fit.objective > fit.objective[best] - REPRODUCED).sum())
         self.converged_, self.n_iter_ = bool(fit.converged[best]), int(fit.n_evaluations[best])
