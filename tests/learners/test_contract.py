@@ -116,6 +116,24 @@ def test_columns_have_names_and_an_order(learner, data):
 
 
 @every_learner
+def test_plain_bytes_are_taken_as_they_are_and_no_further_than_that(learner, data):
+    X, y = (np.ascontiguousarray(values, dtype=np.uint8) for values in data)
+    fitted = seeded(learner).fit(X, y)
+    assert fitted.n_features_in_ == 4
+    np.testing.assert_array_equal(
+        fitted.decision_function(X), seeded(learner).fit(X.tolist(), y.tolist()).decision_function(X)
+    )
+    for wrong in (X[:, :3], X[:0], X[0]):
+        with pytest.raises(ValueError, match=r"3 features|0 sample|1D array"):
+            fitted.predict(wrong)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        seeded(learner).fit(X, y[:-1])
+    fitted.fit(pd.DataFrame(X, columns=list("abcd")), y).fit(X[:, :3], y)
+    assert not hasattr(fitted, "feature_names_in_")
+    assert fitted.n_features_in_ == 3
+
+
+@every_learner
 @pytest.mark.parametrize("label", [0, 1, "only"])
 def test_one_class_is_always_predicted(learner, label, data):
     X, _ = data
