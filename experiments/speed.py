@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -266,6 +266,17 @@ def large_fit() -> str:
     return f"10^6 × 75 rows fitted with 20 restarts: peak {memory:.0f} MB, {memory / 600:.2f}× the data as float64"
 
 
+def contests(rounds: int) -> Iterator[dict[str, object]]:
+    """Lines of the table, as they are measured."""
+    for size, n in SIZES:
+        yield against_stepmix(size, n, rounds)
+    for size, n in [(10000, 75), (1000, 500)]:
+        yield against_products(size, n, rounds)
+    for size in (1000, 20000):
+        yield from against_scikit_learn(size, 75, rounds)
+    yield from protocol(rounds)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
@@ -274,10 +285,10 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     matplotlib.use("agg")
-    found = [against_stepmix(size, n, options.rounds) for size, n in SIZES]
-    found += [against_products(size, n, options.rounds) for size, n in [(10000, 75), (1000, 500)]]
-    found += [row for size in (1000, 20000) for row in against_scikit_learn(size, 75, options.rounds)]
-    found += protocol(options.rounds)
+    found = []
+    for row in contests(options.rounds):
+        found.append(row)
+        print(f"{row['what']} {row['setting']}: {row['theirs'] / row['ours']:.2f}×", file=sys.stderr, flush=True)
     table = pd.DataFrame(found)
     table["ratio"] = table["theirs"] / table["ours"]
     grown, told = growth()

@@ -98,6 +98,15 @@ def test_votes_are_counted_in_blocks(monkeypatch):
     np.testing.assert_array_equal(learner.decision_function(X), at_once)
 
 
+def test_a_variant_stays_until_the_next_fit():
+    X, y = noisy_problem(0)
+    perceptron = Perceptron().partial_fit(X, y).set_params(variant="averaged")
+    with pytest.raises(ParameterError, match="was 'plain' when learning began and is now 'averaged'; fit begins anew"):
+        perceptron.partial_fit(X, y)
+    expected = Perceptron(variant="averaged").fit(X, y).coef_
+    np.testing.assert_array_equal(perceptron.fit(X, y).coef_, expected)
+
+
 def test_a_voted_perceptron_has_no_linear_rule_and_says_so():
     learner = Perceptron(variant="voted").fit(*noisy_problem(5))
     with pytest.raises(AttributeError, match="a voted Perceptron is not a linear rule, so it has no coef_"):

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ciabench.errors import check_between, check_choice, check_integer
+from ciabench.errors import ParameterError, check_between, check_choice, check_integer
 from ciabench.learners.base import OnlineClassifier, rule_scores
 from ciabench.learners.data import Bits, Floats
 
@@ -22,7 +22,7 @@ VOTES_AT_ONCE = 2**22
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _pass_dense(X: Any, y: Bits, weights: Floats, delayed: Floats, step: int, margin: float) -> Bits:
-    """One pass; adds updates to weights (bias last), updates times their step to delayed; marks the mistakes."""
+    """One pass; adds updates to weights (bias last), updates times their step to delayed (if any); marks mistakes."""
     mistakes = np.zeros(y.size, dtype=np.uint8)
     n_features = X.shape[1]
     for row in range(y.size):
@@ -36,10 +36,11 @@ def _pass_dense(X: Any, y: Bits, weights: Floats, delayed: Floats, step: int, ma
             # Two loops: in one they are not vectorised, at 3 times the cost.
             for i in range(n_features):
                 weights[i] += sign * X[row, i]
-            for i in range(n_features):
-                delayed[i] += late * X[row, i]
             weights[n_features] += sign
-            delayed[n_features] += late
+            if delayed.size:
+                for i in range(n_features):
+                    delayed[i] += late * X[row, i]
+                delayed[n_features] += late
     return mistakes
 
 
@@ -55,9 +56,10 @@ def _pass_sparse(X: Any, y: Bits, weights: Floats, delayed: Floats, step: int, m
             mistakes[row] = 1
             late = sign * (step + row)
             weights[ones] += sign
-            delayed[ones] += late
             weights[-1] += sign
-            delayed[-1] += late
+            if delayed.size:
+                delayed[ones] += late
+                delayed[-1] += late
     return mistakes
 
 
@@ -139,8 +141,9 @@ class Perceptron(OnlineClassifier):
         return np.concatenate([vote(block, self._updates, self._signs, survivals) for block in blocks])
 
     def _start(self) -> None:
+        self._begun_as = self.variant
         self._weights = np.zeros(self.n_features_in_ + 1)
-        self._delayed = np.zeros(self.n_features_in_ + 1)
+        self._delayed = np.zeros(self.n_features_in_ + 1 if self.variant == "averaged" else 0)
         self._n_steps = self.n_mistakes_ = 0
         self._updates: Any = None
         self._signs, self._steps = np.empty(0), np.empty(0, dtype=np.int64)
@@ -150,6 +153,10 @@ class Perceptron(OnlineClassifier):
         check_choice("variant", self.variant, VARIANTS)
         check_between("margin", self.margin, 0, np.finfo(np.float64).max, closed=True)
         check_integer("n_passes", self.n_passes, 1)
+        if self.variant != self._begun_as:
+            raise ParameterError(
+                f"variant was {self._begun_as!r} when learning began and is now {self.variant!r}; fit begins anew."
+            )
         for _ in range(self.n_passes):
             self._pass(rows, codes)
         if self.variant == "voted":
