@@ -8,9 +8,9 @@ import pandas as pd
 
 def picture(table: pd.DataFrame, path: Path) -> None:
     shown = table[table["peer"] != "floor"].iloc[::-1]
-    _, ax = plt.subplots(figsize=(7, 0.32 * len(shown) + 1), layout="constrained")
+    _, ax = plt.subplots(figsize=(9, 0.32 * len(shown) + 1), layout="constrained")
     bars = ax.barh(shown["what"] + " " + shown["setting"] + " / " + shown["peer"], shown["ratio"], color="#0072B2")
-    ax.bar_label(bars, fmt="%.0f×", padding=3)
+    ax.bar_label(bars, fmt="{:.3g}×", padding=3)
     ax.set(xscale="log", xlabel="times faster than the peer (processor time)")
     ax.axvline(1, color="0.6")
     ax.spines[["top", "right"]].set_visible(False)
