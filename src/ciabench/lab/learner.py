@@ -50,7 +50,7 @@ class Learner:
     prototype: Any = None
 
     def __post_init__(self) -> None:
-        if self.name[:1] in NO_FIRST_CHARACTERS:
+        if str(self.name)[:1] in NO_FIRST_CHARACTERS:
             raise ExperimentError(
                 f"a learner can not be called {self.name!r}: spreadsheets take names that begin with =, +, - or @ for "
                 "formulas, and legends leave out those that begin with _."
