@@ -131,6 +131,11 @@ def test_failures_are_listed_and_retried(folder):
         ("status", "tiny.toml"),
         ("export", "tiny.toml", "--to", "csv"),
         ("export", "tiny.toml", "--to", "word"),
+        ("report", "/"),
+        ("report", "."),
+        ("report", "none.db", "--out", "/"),
+        ("export", "none.db", "--to", "csv", "--out", "."),
+        ("claims", "none.db", "--json", "."),
         ("nonsense",),
     ],
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ciabench.lab.experiment import Experiment
 
 SHOWN_FAILURES = 10
+FILE_TO_WRITE = click.Path(path_type=Path, dir_okay=False)
 
 
 class Commands(click.Group):
@@ -134,7 +135,7 @@ def status(store: Path) -> None:
 @main.command()
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--to", "form", required=True, type=click.Choice(["csv", "json", "parquet"]), help="Format.")
-@click.option("--out", type=click.Path(path_type=Path), help="File to write; the terminal without it.")
+@click.option("--out", type=FILE_TO_WRITE, help="File to write; the terminal without it.")
 @click.option("--no-timings", is_flag=True, help="Leave out fit_seconds, so that equal results are equal bytes.")
 @example("ciabench export results/paper.db --to csv --out paper.csv")
 def export(store: Path, form: Literal["csv", "json", "parquet"], out: Path | None, no_timings: bool) -> None:
@@ -172,8 +173,8 @@ def figures(store: Path, out: Path) -> None:
 
 @main.command()
 @click.argument("stores", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the findings as JSON.")
-@click.option("--markdown", "markdown_file", type=click.Path(path_type=Path), help="File for the tables as Markdown.")
+@click.option("--json", "json_file", type=FILE_TO_WRITE, help="File for the findings as JSON.")
+@click.option("--markdown", "markdown_file", type=FILE_TO_WRITE, help="File for the tables as Markdown.")
 @example("ciabench claims results/paper.db results/omitted.db --markdown results/claims.md")
 def claims(stores: tuple[Path, ...], json_file: Path | None, markdown_file: Path | None) -> None:
     """Test the paper's claims on results (stores or tables); exit 1 when one is not reproduced."""
@@ -194,13 +195,13 @@ def claims(stores: tuple[Path, ...], json_file: Path | None, markdown_file: Path
 
 @main.command()
 @click.argument("store", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="File to write; STORE with .html for .db without it.")
+@click.option("--out", type=FILE_TO_WRITE, help="File to write; STORE with .html for .db without it.")
 @example("ciabench report results/paper.db --out results/report.html")
 def report(store: Path, out: Path | None) -> None:
     """Write one page with curves, differences, claims, failures and provenance, to open in any browser."""
     from ciabench.findings.report import write_report
 
-    path = out or store.with_suffix(".html")
+    path = out or store.parent / f"{store.stem}.html"
     write_report(store, path)
     click.echo(f"{path}: open it in a browser.")
 

@@ -115,4 +115,4 @@ def test_a_folder_where_a_file_should_be_is_told(folder, finished):
         ["report", finished[0], "--out", "results"],
         ["export", finished[0], "--to", "csv", "--out", "table.csv"],
     ):
-        assert "Is a directory" in refusal(asked(*arguments))
+        assert "is a directory" in refusal(asked(*arguments)).lower()

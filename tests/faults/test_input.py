@@ -37,6 +37,7 @@ def test_experiment_files(tmp_path, text):
 @given(arguments)
 @example(["run", "run", "a\nb"])
 @example(["figures", "x" * 300])
+@example(["report", "/"])
 def test_arguments(tmp_path, monkeypatch, made):
     monkeypatch.chdir(tmp_path)
     check_arguments(made)
