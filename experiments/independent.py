@@ -2,8 +2,9 @@
 
 The first is told: means of 100 to 200 trials a family with their standard errors, on models that are not at hand. All
 its learners and sizes share these models, so that its deviations go together. The second is `plain_harness.py`, which
-draws, accepts and tests models by plain simulation and fits with StepMix and scikit-learn; it shares no code with the
-library but the calibrated concentration. z is the difference to ours in units of both standard errors.
+draws and accepts models by plain simulation and fits with StepMix and scikit-learn; its rules are tested on 100,000
+simulated rows. It shares no code with the library but the calibrated concentration. z is the difference to ours in
+units of both standard errors.
 """
 
 import numpy as np

@@ -8,6 +8,7 @@ imports done, so that most moments are moments of work.
 import os
 import random
 import signal
+import sqlite3
 import sys
 import time
 from itertools import count
@@ -16,7 +17,6 @@ from pathlib import Path
 import psutil
 from harness import experiment, exported, made
 
-from ciabench.lab import store as store_module
 from ciabench.lab.session import run_experiment
 from ciabench.lab.store import Store
 
@@ -80,19 +80,19 @@ def killed_at(path, number):
     """Run, with a kill before the statement of that number; tell whether there was one."""
     started = os.fork()
     if not started:
-        numbers, connect = count(1), store_module.connect
+        numbers, connect = count(1), sqlite3.connect
 
         def strike_at(statement):
             if next(numbers) == number:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        def connected(path, writable):
-            connection = connect(path, writable)
-            if writable:
+        def connected(address, **options):
+            connection = connect(address, **options)
+            if "mode=rwc" in address:
                 connection.set_trace_callback(strike_at)
             return connection
 
-        store_module.connect = connected
+        sqlite3.connect = connected
         run_experiment(experiment(trials=1), path.parent, progress="silent")
         os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(started, 0)[1])

@@ -24,6 +24,8 @@ SIZES = (10, 30, 100, 300, 1000)
 LEARNERS = ("first", "second", "third")
 GRID = [{"n": [10, 75], "k": [2, 3, 5], "b": 0.9}]
 FAMILIES = 6
+MOST_GROWTH = 50
+"""Megabytes by which all processes together may grow between a tenth and the end of a run."""
 
 
 def filled(folder, cells):
@@ -82,6 +84,7 @@ def measure_leak(cells, workers):
             if done in (cells // 10, cells):
                 found.append((memory(psutil.Process()), sum(map(memory, psutil.Process().children(recursive=True)))))
     (driver, others), (driver_later, others_later) = found
+    assert driver_later + others_later - driver - others < MOST_GROWTH, found
     print(
         f"{cells:,} cells with a no-op learner: driver {driver:.0f} MB after a tenth, {driver_later:.0f} MB at the "
         f"end, workers and guards {others:.0f} MB, then {others_later:.0f} MB; {time.perf_counter() - clock:.0f} s"

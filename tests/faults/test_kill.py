@@ -14,4 +14,6 @@ def test_killed_drivers_and_workers_lose_and_double_nothing(tmp_path):
     command = [sys.executable, str(KILLS), str(tmp_path), "10", "0", "1"]
     told = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=400)
     assert told.returncode == 0, told.stderr
-    assert re.match(r"kills survived: 10 of drivers, 0 of workers, 1 of both, (\d\d) before each of \1 ", told.stdout)
+    survived = re.match(r"kills survived: 10 of drivers, 0 of workers, 1 of both, (\d+) before each of ", told.stdout)
+    assert survived is not None
+    assert int(survived[1]) > 50

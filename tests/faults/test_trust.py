@@ -92,6 +92,14 @@ def test_no_learner_is_called_what_a_spreadsheet_would_run_or_a_legend_would_dro
         learning_curve(CIAFamily(10, 2, 0.9), {name: NaiveBayes()}, sizes=[10], trials=1)
 
 
+def test_no_table_is_made_of_a_store_with_such_a_name(tmp_path, monkeypatch):
+    with monkeypatch.context() as lenient:
+        lenient.setattr("ciabench.lab.learner.NO_FIRST_CHARACTERS", ())
+        named = [{"use": "NaiveBayes", "name": "=HYPERLINK(1)"}]
+        run_experiment(experiment(learners=named, trials=1), tmp_path, progress="silent")
+    assert "can not be called '=HYPERLINK(1)'" in refusal(asked("export", tmp_path / "faults.db", "--to", "csv"))
+
+
 def test_what_failed_is_told_without_what_a_terminal_would_obey(tmp_path):
     small = experiment(learners=["NaiveBayes"], sizes=[10], trials=1)
     with Store.continued(tmp_path / "faults.db", small.spec(), small.plan(), {}) as store:

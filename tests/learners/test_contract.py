@@ -128,6 +128,8 @@ def test_plain_bytes_are_taken_as_they_are_and_no_further_than_that(learner, dat
             fitted.predict(wrong)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         seeded(learner).fit(X, y[:-1])
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        seeded(learner).fit(X[:2], "no")
     fitted.fit(pd.DataFrame(X, columns=list("abcd")), y).fit(X[:, :3], y)
     assert not hasattr(fitted, "feature_names_in_")
     assert fitted.n_features_in_ == 3

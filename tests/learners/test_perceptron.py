@@ -107,6 +107,15 @@ def test_a_variant_stays_until_the_next_fit():
     np.testing.assert_array_equal(perceptron.fit(X, y).coef_, expected)
 
 
+def test_a_first_call_that_was_refused_has_begun_nothing():
+    X, y = noisy_problem(0)
+    perceptron = Perceptron(variant="mean")
+    with pytest.raises(ParameterError, match="variant"):
+        perceptron.partial_fit(X, y)
+    expected = Perceptron(variant="averaged").partial_fit(X, y).coef_
+    np.testing.assert_array_equal(perceptron.set_params(variant="averaged").partial_fit(X, y).coef_, expected)
+
+
 def test_a_voted_perceptron_has_no_linear_rule_and_says_so():
     learner = Perceptron(variant="voted").fit(*noisy_problem(5))
     with pytest.raises(AttributeError, match="a voted Perceptron is not a linear rule, so it has no coef_"):

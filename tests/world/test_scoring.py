@@ -116,15 +116,22 @@ def test_a_rule_that_does_not_return_classes_is_refused(rule, message):
         Scorer(CIAFamily(10, 2, 0.9).draw(rng=0)).score(rule)
 
 
-def test_the_shared_sample_is_protected_from_rules():
-    model = CIAFamily(10, 2, 0.9).draw(rng=0)
+@pytest.mark.parametrize("n", [10, 75])
+def test_the_shared_sample_is_protected_from_rules(n):
+    model = CIAFamily(n, 2, 0.9).draw(rng=0)
 
     def vandal(X):
         X[:] = 0
         return X[:, 0]
 
+    def burglar(X):
+        X.flags.writeable = True
+        return vandal(X)
+
     with pytest.raises(ValueError, match="read-only"):
         Scorer(model).score(vandal)
+    with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+        Scorer(model).score(burglar)
 
 
 def test_a_model_without_headroom_has_no_t():

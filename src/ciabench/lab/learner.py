@@ -50,11 +50,7 @@ class Learner:
     prototype: Any = None
 
     def __post_init__(self) -> None:
-        if str(self.name)[:1] in NO_FIRST_CHARACTERS:
-            raise ExperimentError(
-                f"a learner can not be called {self.name!r}: spreadsheets take names that begin with =, +, - or @ for "
-                "formulas, and legends leave out those that begin with _."
-            )
+        check_name(self.name)
 
     @property
     def identity(self) -> str:
@@ -72,6 +68,15 @@ class Learner:
         learner_class = find_class(self.use)
         seeded = "random_state" in _parameters(learner_class) and "random_state" not in self.params
         return learner_class(**self.params, **({"random_state": random_state} if seeded else {}))
+
+
+def check_name(name: str) -> None:
+    """Refuse names that a spreadsheet would run as a formula, or that a legend leaves out."""
+    if str(name)[:1] in NO_FIRST_CHARACTERS:
+        raise ExperimentError(
+            f"a learner can not be called {name!r}: a name begins with neither a blank nor =, +, - or @, which begin "
+            "formulas in spreadsheets, nor _, which legends leave out."
+        )
 
 
 def resolve(use: str, name: str, params: Mapping[str, Any]) -> Learner:

@@ -22,6 +22,7 @@ from ciabench.lab.database import (
     seal_head,
     told,
 )
+from ciabench.lab.learner import check_name
 from ciabench.lab.lock import Lock
 from ciabench.lab.seeds import canonical, digest
 from ciabench.lab.spec import RESULT_VERSION, Spec, contradictions, is_spec
@@ -186,6 +187,8 @@ class Store:
                 self._connection.execute("BEGIN")
             sums = check_pages(self._connection, self.path)
             names = dict(self._connection.execute("SELECT id, name FROM learner").fetchall())
+            for name in names.values():
+                check_name(name)
             has_pairs = self.has_pairs()
             for family, *labels, task in self._connection.execute(FAMILIES).fetchall():
                 common = (task, *labels) if has_pairs else tuple(labels)

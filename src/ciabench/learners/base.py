@@ -21,7 +21,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ciabench import bernoulli
 from ciabench.errors import DataError
-from ciabench.learners.data import Bits, Floats, are_plain, encoded, first_classes, two_classes, with_target, zero_one
+from ciabench.learners.data import (
+    NO_TARGET,
+    Bits,
+    Floats,
+    are_plain,
+    encoded,
+    first_classes,
+    two_classes,
+    with_target,
+    zero_one,
+)
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
@@ -48,7 +58,7 @@ def rule_scores(rows: Any, coefficients: Floats, intercept: float) -> Floats:
 def tell_of_compilation() -> None:
     """Say once, in a fresh installation, why the first fit takes so long."""
     if os.environ.get("NUMBA_CACHE_DIR") is None and not any((Path(__file__).parent / "__pycache__").glob("*.nbi")):
-        print("ciabench: compiling kernels, once; this takes some 20 seconds …", file=sys.stderr, flush=True)
+        print("ciabench: compiling kernels, once; this takes 10 to 20 seconds …", file=sys.stderr, flush=True)
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -84,7 +94,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _check_rows(self, X: ArrayLike) -> Any:
         """Checked X of a fitted learner."""
         check_is_fitted(self)
-        return zero_one(self, self._validated(X, "no_validation", reset=False))
+        return zero_one(self, self._validated(X, NO_TARGET, reset=False))
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> Any:
         """What scikit-learn makes of X, or of X and y; plain bytes stay as they are, which saves time."""
@@ -143,8 +153,9 @@ class OnlineClassifier(LinearClassifier):
         rows = zero_one(self, rows)
         named = None if classes is None else two_classes(np.asarray(classes))
         if is_first:
-            self.classes_ = first_classes(labels, named)
+            first = first_classes(labels, named)
             self._start()
+            self.classes_ = first
         elif named is not None and not np.array_equal(named, self.classes_):
             raise DataError(f"classes={named.tolist()} are not those of the first call, {self.classes_.tolist()}.")
         return rows, encoded(labels, self.classes_)

@@ -16,11 +16,17 @@ DENSE_LIMIT = 2 * 1024**3
 """Bytes that a learner may take for dense copies of sparse input and for a matrix of its attributes."""
 
 
+NO_TARGET = "no_validation"
+"""What scikit-learn is given for y where there is none."""
+
+
 def are_plain(X: Any, y: Any) -> bool:
     """Whether X is a matrix of bytes, and y, where it is an array, one byte a row: only their values need a look."""
     if type(X) is not np.ndarray or X.dtype != np.uint8 or X.ndim != 2 or not X.size:
         return False
-    return isinstance(y, str) or (type(y) is np.ndarray and y.dtype == np.uint8 and y.shape == X.shape[:1])
+    return (isinstance(y, str) and y == NO_TARGET) or (
+        type(y) is np.ndarray and y.dtype == np.uint8 and y.shape == X.shape[:1]
+    )
 
 
 def zero_one(learner: Any, X: Any) -> Any:

@@ -87,6 +87,7 @@ class Perceptron(OnlineClassifier):
     Parameters
     ----------
     variant : "plain", "averaged" or "voted"
+        It can be changed before `fit`, but not between calls of `partial_fit`.
     margin : float
         Scores up to it are updated on too: a thick separator. In units of weight, which grow by 1 an update.
     n_passes : int
@@ -141,6 +142,7 @@ class Perceptron(OnlineClassifier):
         return np.concatenate([vote(block, self._updates, self._signs, survivals) for block in blocks])
 
     def _start(self) -> None:
+        check_choice("variant", self.variant, VARIANTS)
         self._begun_as = self.variant
         self._weights = np.zeros(self.n_features_in_ + 1)
         self._delayed = np.zeros(self.n_features_in_ + 1 if self.variant == "averaged" else 0)
@@ -150,7 +152,6 @@ class Perceptron(OnlineClassifier):
 
     def _learn(self, rows: Any, codes: Bits) -> Self:
         """Pass over the rows, then renew the rule."""
-        check_choice("variant", self.variant, VARIANTS)
         check_between("margin", self.margin, 0, np.finfo(np.float64).max, closed=True)
         check_integer("n_passes", self.n_passes, 1)
         if self.variant != self._begun_as:

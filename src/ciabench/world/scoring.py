@@ -86,16 +86,13 @@ class Scorer:
         self._calibrations: dict[int, Calibration] = {}
         if self.exact:
             masses, posterior = model.enumeration
-            self._n_draws = self._first = len(masses)
-            self._X, self._posterior, self._advantage = enumerated(model.n), posterior, self._advantages(posterior)
-            self._best_gain = np.maximum(self._advantage, 0.0)
+            self._first = len(masses)
+            self._keep(enumerated(model.n), posterior, self._advantages(posterior))
             headroom = float(masses @ self._best_gain)
             self._calibrations[self._first] = Calibration(masses, headroom, np.zeros((model.k, model.k)))
         else:
-            # Room for all draws that may be needed; memory is taken only where they are written.
-            self._n_draws, self._first = 0, BLOCK_DRAWS
-            self._X, self._posterior = np.empty((MOST_DRAWS, model.n), dtype=np.uint8), np.empty((MOST_DRAWS, model.k))
-            self._advantage, self._best_gain = np.empty(MOST_DRAWS), np.empty(MOST_DRAWS)
+            self._first = BLOCK_DRAWS
+            self._keep(np.empty((0, model.n), dtype=np.uint8), np.empty((0, model.k)), np.empty(0))
             self._draw(self._first)
         self.headroom = self._calibrated(self._first).headroom
         self.best = self.constant + self.headroom
@@ -130,9 +127,7 @@ class Scorer:
     def _gain(self, predict: Rule, start: int, stop: int) -> Floats:
         """d_h at some of the patterns."""
         self._draw(stop)
-        rows = self._X[start:stop]
-        rows.flags.writeable = False
-        predicted = _checked(predict(rows), stop - start)
+        predicted = _checked(predict(self._X[start:stop]), stop - start)
         return np.where(predicted == self.model.constant, 0.0, self._advantage[start:stop])
 
     def _summarize(self, gain: Floats) -> Score:
@@ -160,13 +155,24 @@ class Scorer:
 
     def _draw(self, size: int) -> None:
         """See to it that there are at least `size` patterns; a block at a time fits the cache."""
-        while self._n_draws < size:
-            block = slice(self._n_draws, self._n_draws + BLOCK_DRAWS)
-            self._X[block] = X = self.model.sample_attributes(BLOCK_DRAWS, self._rng)
-            self._posterior[block] = posterior = self.model.posterior(X)
-            self._advantage[block] = advantage = self._advantages(posterior)
-            np.maximum(advantage, 0.0, out=self._best_gain[block])
-            self._n_draws += BLOCK_DRAWS
+        known = len(self._X)
+        if known >= size:
+            return
+        X, posterior = np.empty((size, self.model.n), dtype=np.uint8), np.empty((size, self.model.k))
+        advantage = np.empty(size)
+        X[:known], posterior[:known], advantage[:known] = self._X, self._posterior, self._advantage
+        for start in range(known, size, BLOCK_DRAWS):
+            block = slice(start, start + BLOCK_DRAWS)
+            X[block] = drawn = self.model.sample_attributes(BLOCK_DRAWS, self._rng)
+            posterior[block] = self.model.posterior(drawn)
+            advantage[block] = self._advantages(posterior[block])
+        self._keep(X, posterior, advantage)
+
+    def _keep(self, X: Bits, posterior: Floats, advantage: Floats) -> None:
+        """Keep the patterns that rules are scored on; no rule can change them."""
+        X.flags.writeable = False
+        self._X, self._posterior, self._advantage = X, posterior, advantage
+        self._best_gain = np.maximum(advantage, 0.0)
 
     def _advantages(self, posterior: Floats) -> Floats:
         """P(x_0 is the other value | x) − P(x_0 is the constant one | x) for every row."""
