@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 from stepmix.stepmix import StepMix
 
@@ -184,25 +183,3 @@ def test_sparse_rows_give_what_dense_ones_give(n_classes):
 def test_bad_parameters_are_refused(bad):
     with pytest.raises(ParameterError, match=next(iter(bad))):
         EM(**bad).fit([[0], [1]], [0, 1])
-
-
-@pytest.mark.parametrize("scale", [1, 30, 500])
-@pytest.mark.parametrize("most", [1, 3])
-def test_responsibilities_by_their_definition(scale, most):
-    rng = np.random.default_rng(scale)
-    scores, counts = rng.normal(0, scale, (2, 7, 300)), rng.integers(1, most + 1, 300).astype(float)
-    joint = np.concatenate([np.zeros((1, 7, 300)), scores])
-    mixed = (counts * logsumexp(joint, axis=0)).sum(axis=1)
-    expected = softmax(joint, axis=0)[1:]
-    np.testing.assert_allclose(mixture.responsibilities(scores, counts), mixed, rtol=1e-13)
-    np.testing.assert_allclose(scores, expected, rtol=1e-11, atol=1e-300)
-
-
-@pytest.mark.parametrize("scale", [1, 30, 500])
-def test_short_cut_for_two_classes_gives_the_same(scale):
-    rng = np.random.default_rng(scale)
-    scores, counts = rng.normal(0, scale, (7, 300)), rng.integers(1, 3, 300).astype(float)
-    general = scores.copy()[None]
-    totals = mixture.responsibilities(general, counts)
-    np.testing.assert_allclose(mixture.responsibilities_of_two(scores, counts), totals, rtol=1e-14)
-    np.testing.assert_allclose(scores, general[0], rtol=1e-14, atol=1e-300)

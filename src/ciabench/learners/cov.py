@@ -3,7 +3,7 @@
 In the code `psi` is the covariance matrix, `g` = √(αα') δ, and α, p, q are the paper's.
 """
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numba import njit
@@ -114,9 +114,10 @@ class COV(MixtureClassifier):
         """Fit to attributes X (s, n), 0/1, and labels y (s,)."""
         rows, codes = self._check_training_data(X, y)
         counts = checked_weights(sample_weight, codes.size)
-        problem = mixture.make_problem(with_target(dense(self, rows), codes), counts)
-        means, psi = covariances(problem.design[:, :-1], problem.counts)
+        distinct, counts = mixture.distinct(with_target(dense(self, rows), codes), counts)
+        means, psi = covariances(distinct.astype(np.float64), counts)
         g = scaled_differences(psi) * vote_signs(psi)
+        problem = mixture.make_problem(distinct, counts)
         theta, self.log_likelihood_ = _search(problem, means, g, 1 / (counts.sum() + 2))
         self.weights_, self.probs_ = theta[:, 0], theta[:, 1:].T
         self.alpha_ = float(self.weights_[1])
@@ -129,7 +130,7 @@ def _search(problem: mixture.Problem, means: Floats, g: Floats, edge: float) -> 
     for _ in range(ZOOMS):
         grid = np.linspace(low, high, GRID)
         theta = parameters(means, g, 1 / (1 + np.exp(-grid)), edge)
-        likelihoods: Any = mixture.e_step(problem, theta)[1]
+        likelihoods = mixture.log_likelihoods(problem, theta)
         best = int(np.argmax(likelihoods))
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]
     return theta[best], float(likelihoods[best])

@@ -65,7 +65,7 @@ class EM(MixtureClassifier):
         Number of classes → criterion (lower is better), when the number was chosen.
     aic_, bic_ : float
     restart_paths_ : list of arrays
-        Objective of each restart along its way.
+        Objective of each restart after each E step; where a jump was not kept, that of the step before it again.
 
     References
     ----------
@@ -170,16 +170,18 @@ class EM(MixtureClassifier):
 
     def _fit_mixture(self, joint: Any, counts: Floats, n_classes: int, random: np.random.RandomState) -> None:
         """Climb from all starts and keep the best."""
-        problem = mixture.make_problem(joint, counts, self.smoothing)
+        problem = mixture.make_problem(joint, counts, float(self.smoothing))
         starts = restarts.random_starts(problem, n_classes, self.n_init, random)
         fit = restarts.maximize(problem, starts, tol=self.tol, max_iter=self.max_iter, accelerate=self.accelerate)
         best = int(np.argmax(fit.objective))
         self.weights_, self.probs_ = fit.theta[best, :, 0], fit.theta[best, :, 1:].T
-        self.log_likelihoods_ = restarts.log_likelihoods(problem, fit)
+        self.log_likelihoods_ = fit.objective
+        if self.smoothing > 0:
+            self.log_likelihoods_ = mixture.log_likelihoods(problem._replace(smoothing=0.0), fit.theta)
         self.log_likelihood_ = float(self.log_likelihoods_[best])
         self.n_best_reproduced_ = int((fit.objective > fit.objective[best] - REPRODUCED).sum())
         self.converged_, self.n_iter_ = bool(fit.converged[best]), int(fit.n_evaluations[best])
-        self.restart_paths_ = fit.paths
+        self.restart_paths_ = [path[:n] for path, n in zip(fit.paths, fit.n_evaluations, strict=True)]
         self.n_classes_ = n_classes
         self.n_parameters_ = self.probs_.size + n_classes - 1
         self.aic_ = 2 * self.n_parameters_ - 2 * self.log_likelihood_

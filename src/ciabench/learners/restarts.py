@@ -1,6 +1,7 @@
 """Maximum likelihood for mixtures of product-Bernoullis: EM from many starts at once, accelerated by SQUAREM.
 
-Parameters `theta` and problems are those of `mixture`.
+Parameters `theta` and problems are those of `mixture`. Eight restarts climb together, one in each lane; when one of
+them ends, the next start takes its lane. What becomes of a restart does not depend on the others.
 
 References
 ----------
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ciabench.learners.data import Floats
-from ciabench.learners.mixture import EDGE, Problem, e_step, em_step
+from ciabench.learners.elementary import larger
+from ciabench.learners.lanes import LANES, choose, empty_lines, load, spread, store
+from ciabench.learners.mixture import EDGE, Problem, em_step, make_work
 
 PLAIN_STEPS = 10
 """Plain steps before the first extrapolation: they leave each start in its own basin."""
@@ -23,97 +26,169 @@ PLAIN_STEPS = 10
 START_SPREAD = 1.0
 """Standard deviation of the starts around the attribute means, in logits."""
 
+NOBODY = -1
+"""What stands for a restart in a lane that has none."""
+
 
 class Fit(NamedTuple):
-    """What became of every restart; `steps` are the restarts that took each step, and their objectives."""
+    """What became of every restart; `paths` (R, ·) are its objectives, as many as there were evaluations."""
 
     theta: Floats
     objective: Floats
     converged: NDArray[np.bool_]
     n_evaluations: NDArray[np.intp]
-    steps: list[tuple[NDArray[np.intp], Floats]]
-
-    @property
-    def paths(self) -> list[Floats]:
-        """Objective of every restart along its way."""
-        restarts, values = (np.concatenate(column) for column in zip(*self.steps, strict=True))
-        order = np.argsort(restarts, kind="stable")
-        return np.split(values[order], np.searchsorted(restarts[order], np.arange(1, len(self.theta))))
-
-    def leave(
-        self, restarts: NDArray[np.intp], theta: Floats, objective: Floats, n_evaluations: int, *, converged: bool
-    ) -> None:
-        """Keep where some restarts ended."""
-        self.theta[restarts] = theta
-        self.objective[restarts] = objective
-        self.converged[restarts] = converged
-        self.n_evaluations[restarts] = n_evaluations
+    paths: Floats
 
 
-def empty_fit(theta: Floats) -> Fit:
-    """Room for the ends of as many restarts as there are starts."""
-    n = len(theta)
-    return Fit(np.empty_like(theta), np.empty(n), np.empty(n, dtype=bool), np.empty(n, dtype=np.intp), [])
+class Climbers(NamedTuple):
+    """Eight restarts on their way: which they are, parameters (k, 1 + a, 8) and the objectives (8,) of some of these.
+
+    A plain step leads from start to first, one more to second; a jump goes on in their direction, and a plain step
+    from it to landed. `length` is how far the last jump went, and `limit` how far the next one may go.
+    """
+
+    restart: NDArray[np.intp]
+    start: Floats
+    first: Floats
+    second: Floats
+    jump: Floats
+    landed: Floats
+    at_start: Floats
+    at_first: Floats
+    at_jump: Floats
+    length: Floats
+    limit: Floats
+
+
+@njit(error_model="numpy")
+def gather_climbers(starts: Floats) -> Climbers:
+    """Lanes without restarts, and with the first start for numbers."""
+    n_classes, width = starts.shape[1:]
+    theta = empty_lines(5 * n_classes * width).reshape(5, n_classes, width, LANES)
+    values = empty_lines(5)
+    values[:] = 1.0
+    for lane in range(LANES):
+        theta[:, :, :, lane] = starts[0]
+    return Climbers(
+        np.full(LANES, NOBODY), theta[0], theta[1], theta[2], theta[3], theta[4],
+        values[0], values[1], values[2], values[3], values[4],
+    )  # fmt: skip
+
+
+@njit(error_model="numpy")
+def seat(lanes: Climbers, starts: Floats, next_start: int) -> int:
+    """Give empty lanes to the next starts, as jumps that are kept in any case; return the number of the next one."""
+    for lane in range(LANES):
+        if lanes.restart[lane] == NOBODY and next_start < len(starts):
+            lanes.restart[lane] = next_start
+            lanes.jump[:, :, lane] = starts[next_start]
+            lanes.at_first[lane], lanes.limit[lane] = -np.inf, np.inf
+            next_start += 1
+    return next_start
+
+
+@njit(error_model="numpy")
+def settle(lanes: Climbers) -> None:
+    """Go on from the jump where it is no worse than the plain steps, else from these, and jump half as far at most."""
+    plain, reached = load(lanes.at_first, 0), load(lanes.at_jump, 0)
+    for line in range(lanes.start.size // LANES):
+        first, second = load(lanes.first, line), load(lanes.second, line)
+        store(lanes.start, line, choose(plain, reached, first, load(lanes.jump, line)))
+        store(lanes.first, line, choose(plain, reached, second, load(lanes.landed, line)))
+    store(lanes.at_start, 0, choose(plain, reached, plain, reached))
+    length, limit = load(lanes.length, 0), load(lanes.limit, 0)
+    store(lanes.limit, 0, choose(plain, reached, length / 2.0, larger(limit, 4.0 * length)))
+
+
+@njit(error_model="numpy")
+def set_lengths(lanes: Climbers, fit: Fit, plain_steps: int) -> None:
+    """Length of the next jump (SQUAREM, scheme S3) between 1, a plain step, and its limit."""
+    moved, bent = spread(0.0), spread(0.0)
+    for line in range(lanes.start.size // LANES):
+        first = load(lanes.first, line)
+        change = first - load(lanes.start, line)
+        curvature = load(lanes.second, line) - first - change
+        moved += change * change
+        bent += curvature * curvature
+    store(lanes.length, 0, moved / larger(bent, spread(1e-300)))
+    for lane, restart in enumerate(lanes.restart):
+        is_plain = restart == NOBODY or fit.n_evaluations[restart] < plain_steps
+        limit = 1.0 if is_plain else lanes.limit[lane]
+        lanes.length[lane] = max(min(np.sqrt(lanes.length[lane]), limit), 1.0)
+
+
+@njit(error_model="numpy")
+def extrapolate(lanes: Climbers) -> None:
+    """Jump, back inside the parameter space."""
+    n_classes, width, _ = lanes.start.shape
+    length, mass = load(lanes.length, 0), spread(0.0)
+    for line in range(n_classes * width):
+        start, first, second = load(lanes.start, line), load(lanes.first, line), load(lanes.second, line)
+        change = first - start
+        value = start + 2.0 * length * change + length * length * (second - first - change)
+        value = choose(length, spread(1.0), value, second)
+        value = choose(value, spread(1 - EDGE), spread(1 - EDGE), larger(value, spread(EDGE)))
+        store(lanes.jump, line, value)
+        if line % width == 0:
+            mass += value
+    for z in range(n_classes):
+        store(lanes.jump, z * width, load(lanes.jump, z * width) / mass)
+
+
+@njit(error_model="numpy")
+def note(lanes: Climbers, objective: Floats, fit: Fit) -> Fit:
+    """Count an evaluation of every restart and add the objective to its path, which is given more room if need be."""
+    paths, capacity = fit.paths, fit.paths.shape[1]
+    if fit.n_evaluations.max() == capacity:
+        paths = np.empty((len(paths), 4 * capacity))
+        paths[:, :capacity] = fit.paths
+    for lane, restart in enumerate(lanes.restart):
+        if restart != NOBODY:
+            paths[restart, fit.n_evaluations[restart]] = objective[lane]
+            fit.n_evaluations[restart] += 1
+    return Fit(fit.theta, fit.objective, fit.converged, fit.n_evaluations, paths)
+
+
+@njit(error_model="numpy")
+def leave(lanes: Climbers, theta: Floats, objective: Floats, fit: Fit, tol: float, max_iter: int) -> None:
+    """Keep where restarts ended that gained less than `tol` or have no steps left, and empty their lanes."""
+    for lane, restart in enumerate(lanes.restart):
+        is_top = objective[lane] - lanes.at_start[lane] < tol
+        if restart != NOBODY and (is_top or fit.n_evaluations[restart] >= max_iter):
+            fit.theta[restart] = theta[:, :, lane]
+            fit.objective[restart] = objective[lane]
+            fit.converged[restart] = is_top
+            lanes.restart[lane] = NOBODY
 
 
 @njit(cache=True, error_model="numpy")
-def extrapolate(start: Floats, first: Floats, second: Floats, limit: Floats) -> tuple[Floats, Floats]:
-    """SQUAREM step (scheme S3) from three successive iterates, back inside the parameter space; and its length (R,)."""
-    jump, lengths = np.empty_like(start), np.empty(len(start))
-    _, n_classes, width = start.shape
-    for r in range(len(start)):
-        moved, bent, mass = 0.0, 0.0, 0.0
-        for z in range(n_classes):
-            for i in range(width):
-                moved += (first[r, z, i] - start[r, z, i]) ** 2
-                bent += (second[r, z, i] - 2 * first[r, z, i] + start[r, z, i]) ** 2
-        length = max(min(np.sqrt(moved / max(bent, 1e-300)), limit[r]), 1.0)
-        for z in range(n_classes):
-            for i in range(width):
-                change = first[r, z, i] - start[r, z, i]
-                curvature = second[r, z, i] - 2 * first[r, z, i] + start[r, z, i]
-                value = start[r, z, i] + 2 * length * change + length**2 * curvature
-                jump[r, z, i] = min(max(value, EDGE), 1 - EDGE)
-            mass += jump[r, z, 0]
-        for z in range(n_classes):
-            jump[r, z, 0] /= mass
-        lengths[r] = length
-    return jump, lengths
+def climb(problem: Problem, starts: Floats, tol: float, max_iter: int, plain_steps: int) -> Fit:
+    """Run EM from all starts (R, k, 1 + a) until a plain step gains less than `tol`."""
+    n = len(starts)
+    fit = Fit(np.empty_like(starts), np.empty(n), np.zeros(n, np.bool_), np.zeros(n, np.intp), np.empty((n, 64)))
+    work, lanes = make_work(problem, starts.shape[1]), gather_climbers(starts)
+    next_start = seat(lanes, starts, 0)
+    while lanes.restart.max() != NOBODY:
+        store(lanes.at_jump, 0, em_step(problem, lanes.jump, work, lanes.landed))
+        settle(lanes)
+        fit = note(lanes, lanes.at_start, fit)
+        leave(lanes, lanes.start, lanes.at_start, fit, -np.inf, max_iter)
+        store(lanes.at_first, 0, em_step(problem, lanes.first, work, lanes.second))
+        fit = note(lanes, lanes.at_first, fit)
+        set_lengths(lanes, fit, plain_steps)
+        extrapolate(lanes)
+        leave(lanes, lanes.first, lanes.at_first, fit, tol, max_iter)
+        next_start = seat(lanes, starts, next_start)
+    return fit
 
 
-def maximize(problem: Problem, theta: Floats, *, tol: float, max_iter: int, accelerate: bool = True) -> Fit:
-    """Run EM from all starts until a plain step gains less than `tol`; converged restarts leave the batch.
+def maximize(problem: Problem, starts: Floats, *, tol: float, max_iter: int, accelerate: bool = True) -> Fit:
+    """Run EM from all starts until a plain step gains less than `tol`, or for `max_iter` evaluations.
 
     A jump is kept only if its likelihood is at least that of the plain step before it; otherwise the next cycle goes
     on from the plain iterates, at no extra evaluation, and jumps half as far at most. So the likelihood never falls.
     """
-    fit = empty_fit(theta)
-    active, start, limit = np.arange(len(theta)), theta, np.full(len(theta), np.inf)
-    first, before = em_step(problem, start)
-    n_evaluations = 1
-    while active.size and n_evaluations < max_iter:
-        second, objective = em_step(problem, first)
-        n_evaluations += 1
-        done = objective - before < tol
-        fit.steps.append((active, objective))
-        if done.any():
-            fit.leave(active[done], first[done], objective[done], n_evaluations, converged=True)
-            active, objective, limit = active[~done], objective[~done], limit[~done]
-            start, first, second = start[~done], first[~done], second[~done]
-        if not accelerate or n_evaluations < PLAIN_STEPS or not active.size:
-            start, first, before = first, second, objective
-            continue
-        jump, length = extrapolate(start, first, second, limit)
-        landed, reached = em_step(problem, jump)
-        n_evaluations += 1
-        worse = reached < objective
-        if worse.any():
-            jump[worse], landed[worse], reached[worse] = first[worse], second[worse], objective[worse]
-        start, first, before = jump, landed, reached
-        limit = np.where(worse, length / 2, np.maximum(limit, 4 * length))
-    fit.steps.append((active, before))
-    fit.leave(active, start, before, n_evaluations, converged=False)
-    return fit
+    return climb(problem, starts, float(tol), int(max_iter), PLAIN_STEPS if accelerate else int(max_iter) + 1)
 
 
 def random_starts(problem: Problem, n_classes: int, n_init: int, random: np.random.RandomState) -> Floats:
@@ -130,10 +205,3 @@ def random_starts(problem: Problem, n_classes: int, n_init: int, random: np.rand
     theta[:, :, 0] = random.dirichlet(np.full(n_classes, 5.0), n_init)
     theta[:, :, 1:] = expit(np.log(means / (1 - means)) + shifts)
     return np.clip(theta, EDGE, 1 - EDGE)
-
-
-def log_likelihoods(problem: Problem, fit: Fit) -> Floats:
-    """Log-likelihood of every restart, without the prior."""
-    if problem.smoothing == 0:
-        return fit.objective
-    return e_step(problem._replace(smoothing=0.0), fit.theta)[1]

@@ -1,0 +1,184 @@
+"""Eight doubles that numba works on at once, one for each of eight restarts.
+
+Numba vectorises long loops, but not sums over lines of eight that are picked from a table. Here such a line is one
+value: arrays whose last axis has length `LANES` are read and written a line at a time, lines counted from their start,
+and the usual operators, with lanes or with numbers, become vector instructions on any processor that has them.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import extending, njit, types
+from numba.extending import models, overload, register_model
+
+intrinsic: Any = extending.intrinsic
+"""Untyped: what is called is what numba makes of the function below it, without its first argument."""
+
+LANES = 8
+DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
+INTEGERS = ir.VectorType(ir.IntType(64), LANES)
+FLAGS = ("nnan", "nsz", "contract")
+
+OPERATORS = {
+    "fadd": (operator.add, operator.iadd),
+    "fsub": (operator.sub, operator.isub),
+    "fmul": (operator.mul, operator.imul),
+    "fdiv": (operator.truediv, operator.itruediv),
+}
+
+
+class LanesType(types.Type):
+    """Numba's type of a line."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+lanes = LanesType()
+
+
+@register_model(LanesType)
+class LanesModel(models.PrimitiveModel):
+    """A line is a vector of doubles."""
+
+    def __init__(self, manager: Any, kind: LanesType) -> None:
+        super().__init__(manager, kind, DOUBLES)  # type: ignore[no-untyped-call]
+
+
+def _address(context: Any, builder: Any, kind: Any, array: Any, line: Any) -> Any:
+    """Where a line of an array begins."""
+    data = context.make_array(kind)(context, builder, array).data
+    start = builder.mul(line, ir.Constant(line.type, LANES))
+    return builder.bitcast(builder.gep(data, [start]), DOUBLES.as_pointer())
+
+
+@njit
+def empty_lines(count: int) -> Any:
+    """Room for lines (count, LANES), none of which crosses a cache line: it would take twice as long to read."""
+    room = np.empty((count + 1) * LANES)
+    skipped = -room.ctypes.data % 64 // 8
+    return room[skipped : skipped + count * LANES].reshape(count, LANES)
+
+
+@intrinsic
+def load(_typing: Any, array: Any, line: Any) -> Any:
+    """Read one line of a contiguous array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_address(context, builder, signature.args[0], *arguments), align=8)
+
+    return lanes(array, types.intp), generate
+
+
+@intrinsic
+def store(_typing: Any, array: Any, line: Any, value: Any) -> Any:
+    """Write one line of a contiguous array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        *place, values = arguments
+        builder.store(values, _address(context, builder, signature.args[0], *place), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes), generate
+
+
+@intrinsic
+def spread(_typing: Any, number: Any) -> Any:
+    """The same number in all lanes."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        nothing, place = ir.Constant(DOUBLES, ir.Undefined), ir.IntType(32)
+        first = builder.insert_element(nothing, arguments[0], ir.Constant(place, 0))
+        return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(place, LANES), None))
+
+    return lanes(types.float64), generate
+
+
+@intrinsic
+def choose(_typing: Any, left: Any, right: Any, if_larger: Any, otherwise: Any) -> Any:
+    """`if_larger` in the lanes where left > right, `otherwise` in the others."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        left, right, *values = arguments
+        return builder.select(builder.fcmp_ordered(">", left, right), *values)
+
+    return lanes(lanes, lanes, lanes, lanes), generate
+
+
+@intrinsic
+def as_power_of_two(_typing: Any, shifted: Any) -> Any:
+    """2**n from n + 1.5 · 2**52, which has n in its low bits."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        exponent = builder.add(builder.bitcast(arguments[0], INTEGERS), _integers(1023))
+        return builder.bitcast(builder.shl(exponent, _integers(52)), DOUBLES)
+
+    return lanes(lanes), generate
+
+
+@intrinsic
+def exponent(_typing: Any, value: Any) -> Any:
+    """Exponent n of value = 2**n m with m in [√½, √2)."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        # The exponent's bits below those of 2**52 make the double 2**52 + exponent.
+        large = builder.or_(_biased_exponent(builder, arguments[0]), _integers(0x4330000000000000))
+        return builder.fsub(builder.bitcast(large, DOUBLES), ir.Constant(DOUBLES, [2.0**52 + 1024] * LANES))
+
+    return lanes(lanes), generate
+
+
+@intrinsic
+def mantissa(_typing: Any, value: Any) -> Any:
+    """Factor m in [√½, √2) of value = 2**n m."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        taken = builder.shl(_biased_exponent(builder, arguments[0]), _integers(52))
+        bits = builder.add(builder.bitcast(arguments[0], INTEGERS), _integers(1024 << 52))
+        return builder.bitcast(builder.sub(bits, taken), DOUBLES)
+
+    return lanes(lanes), generate
+
+
+def _biased_exponent(builder: Any, value: Any) -> Any:
+    """Exponent + 1024 as integers; what is added carries into it from √2 on."""
+    return builder.lshr(builder.add(builder.bitcast(value, INTEGERS), _integers(0x00195F619980C433)), _integers(52))
+
+
+def _integers(value: int) -> Any:
+    return ir.Constant(INTEGERS, [value] * LANES)
+
+
+def _instruction(name: str) -> Any:
+    """Intrinsic that applies one vector instruction to two lines."""
+
+    @intrinsic
+    def apply(_typing: Any, left: Any, right: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return getattr(builder, name)(*arguments, flags=FLAGS)
+
+        return lanes(lanes, lanes), generate
+
+    return apply
+
+
+def _teach(symbol: Callable[..., Any], apply: Any) -> None:
+    """Have numba apply an instruction where an operator meets lanes."""
+
+    @overload(symbol, strict=False)  # its lambdas can not be annotated
+    def implementation(left: Any, right: Any) -> Any:
+        if left is lanes and right is lanes:
+            return lambda left, right: apply(left, right)
+        if left is lanes and isinstance(right, types.Float):
+            return lambda left, right: apply(left, spread(right))
+        if right is lanes and isinstance(left, types.Float):
+            return lambda left, right: apply(spread(left), right)
+        return None
+
+
+for _name, _symbols in OPERATORS.items():
+    for _symbol in _symbols:
+        _teach(_symbol, _instruction(_name))

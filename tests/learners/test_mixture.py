@@ -1,0 +1,112 @@
+"""The kernels of EM against their definitions, in plain NumPy."""
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import sparse
+from scipy.special import logsumexp, softmax
+
+from ciabench.learners import mixture
+from ciabench.learners.lanes import LANES, store
+from ciabench.learners.restarts import maximize, random_starts
+
+KINDS = ["complete", "few attributes", "missing", "sparse"]
+
+
+def data_of(kind):
+    """Rows as floats, NaN where missing; as the kernels take them; and how often each occurs."""
+    rng = np.random.default_rng(KINDS.index(kind))
+    rows = (rng.random((50, 4 if kind == "few attributes" else 9)) < 0.4).astype(float)
+    if kind == "missing":
+        rows[rng.random(rows.shape) < 0.2] = np.nan
+    given = {"missing": rows, "sparse": sparse.csr_matrix(rows)}.get(kind, np.nan_to_num(rows).astype(np.uint8))
+    return rows, given, rng.choice([1.0, 2.0, 0.7], 50)
+
+
+def parameters(n_attributes, n_classes, spread, n_sets=LANES):
+    rng = np.random.default_rng(n_classes)
+    theta = 1 / (1 + np.exp(-rng.normal(0, spread, (n_sets, n_classes, 1 + n_attributes))))
+    theta[:, :, 0] = rng.dirichlet(np.ones(n_classes), n_sets)
+    return np.clip(theta, mixture.EDGE, 1 - mixture.EDGE)
+
+
+def log_joint(rows, theta):
+    """log P(x, z) (s, k) for one set of parameters; what is missing counts for nothing."""
+    logs = np.nan_to_num(np.where(rows[:, None] == 1, np.log(theta[:, 1:]), np.log1p(-theta[:, 1:])))
+    return np.where(np.isnan(rows)[:, None], 0.0, logs).sum(axis=2) + np.log(theta[:, 0])
+
+
+def log_prior(theta, smoothing):
+    return smoothing * (np.log(theta).sum() + np.log1p(-theta[:, 1:]).sum())
+
+
+def stepped(problem, theta):
+    """Parameters after one step, and objectives before it, by the kernel."""
+
+    @njit
+    def step(problem, seats, updated, objective):
+        store(objective, 0, mixture.em_step(problem, seats, mixture.make_work(problem, len(seats)), updated))
+
+    seats = np.ascontiguousarray(np.moveaxis(theta, 0, -1))
+    updated, objective = np.empty_like(seats), np.empty(LANES)
+    step(problem, seats, updated, objective)
+    return np.moveaxis(updated, -1, 0), objective
+
+
+@pytest.mark.parametrize("spread", [1, 30])
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_likelihoods_by_their_definition(kind, n_classes, spread):
+    rows, given, counts = data_of(kind)
+    theta = parameters(rows.shape[1], n_classes, spread, n_sets=11)
+    expected = [counts @ logsumexp(log_joint(rows, one), axis=1) + log_prior(one, 0.5) for one in theta]
+    found = mixture.log_likelihoods(mixture.make_problem(given, counts, 0.5), theta)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.5])
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_by_its_definition(kind, n_classes, smoothing):
+    rows, given, counts = data_of(kind)
+    theta = parameters(rows.shape[1], n_classes, 1)
+    updated, objective = stepped(mixture.make_problem(given, counts, smoothing), theta)
+    np.testing.assert_allclose(
+        objective[0], mixture.log_likelihoods(mixture.make_problem(given, counts, smoothing), theta)[0]
+    )
+    for old, new in zip(theta, updated, strict=True):
+        weighted = counts[:, None] * softmax(log_joint(rows, old), axis=1)
+        mass = weighted.sum(axis=0) + smoothing
+        np.testing.assert_allclose(new[:, 0], mass / mass.sum(), rtol=1e-12)
+        ones, observed = weighted.T @ (rows == 1), weighted.T @ ~np.isnan(rows)
+        np.testing.assert_allclose(new[:, 1:], (ones + smoothing) / (observed + 2 * smoothing), rtol=1e-11)
+
+
+def test_a_class_without_examples_keeps_its_probabilities():
+    theta = parameters(3, 2, 1)
+    theta[:, 1, 0], theta[:, 0, 0] = mixture.EDGE, 1 - mixture.EDGE
+    theta[:, 1, 1:] = mixture.EDGE
+    updated, _ = stepped(mixture.make_problem(np.ones((300, 3), dtype=np.uint8), np.full(300, 1e-90)), theta)
+    np.testing.assert_array_equal(updated[:, 1, 1:], theta[:, 1, 1:])
+
+
+def test_what_becomes_of_a_restart_does_not_depend_on_the_others():
+    _, given, counts = data_of("complete")
+    problem = mixture.make_problem(given, counts)
+    starts = random_starts(problem, 3, 20, np.random.RandomState(0))
+    together = maximize(problem, starts, tol=1e-8, max_iter=10_000)
+    for restart in (0, 7, 8, 19):
+        alone = maximize(problem, starts[restart : restart + 1], tol=1e-8, max_iter=10_000)
+        assert alone.objective[0] == together.objective[restart]
+        np.testing.assert_array_equal(alone.theta[0], together.theta[restart])
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 200])
+def test_steps_are_counted_and_their_objectives_kept(max_iter):
+    _, given, counts = data_of("complete")
+    problem = mixture.make_problem(given, counts)
+    starts = random_starts(problem, 2, 3, np.random.RandomState(0))
+    fit = maximize(problem, starts, tol=1e-300, max_iter=max_iter, accelerate=False)
+    assert (fit.n_evaluations[~fit.converged] == max_iter).all()
+    for path, n, objective in zip(fit.paths, fit.n_evaluations, fit.objective, strict=True):
+        assert path[n - 1] == objective
