@@ -3,8 +3,12 @@
 Everything is measured against the best constant rule c: S(h) = S_const + E[d_h(x)] with
 d_h(x) = P(x_0 = h(x) | x) − P(x_0 = c | x), which is 0 wherever h agrees with c. Only x is ever drawn; x_0 is
 averaged out exactly (Rao-Blackwell). What is drawn serves better still with P(z | x), whose mean is known to be the
-weights, as control variates: draws get masses under which that mean is exact, which is the same as to regress d_h on
-P(z | x) and read it off at the weights. It saves up to six tenths of the draws.
+weights, as control variates: d_h is regressed on P(z | x) and read off at the weights. It saves up to six tenths of
+the draws.
+
+With a(x) the advantage P(x_0 ≠ c | x) − P(x_0 = c | x), d_h is a where h leaves c and 0 elsewhere. So all that the
+regression and its error need of a rule are sums over the patterns where it leaves c, of the *moments* a P(z | x) for
+every z, a² and a max(a, 0).
 """
 
 from collections.abc import Callable
@@ -31,11 +35,10 @@ class Score(NamedTuple):
     t_error: float
 
 
-class Calibration(NamedTuple):
-    """Masses (s,) that make P(z | x) average to the weights, the headroom by them, and its second moments inverted."""
+class Yardstick(NamedTuple):
+    """Sums of the Bayes rule over some patterns, and the inverse of Σ P(z | x) P(z | x)ᵀ over them."""
 
-    masses: Floats
-    headroom: float
+    best: Floats
     inverse: Floats
 
 
@@ -83,18 +86,17 @@ class Scorer:
         self.exact = model.enumerable
         self._rng = np.random.default_rng(rng)
         self.constant = model.constant_success
-        self._calibrations: dict[int, Calibration] = {}
         if self.exact:
             masses, posterior = model.enumeration
-            self._first = len(masses)
-            self._keep(enumerated(model.n), posterior, self._advantages(posterior))
-            headroom = float(masses @ self._best_gain)
-            self._calibrations[self._first] = Calibration(masses, headroom, np.zeros((model.k, model.k)))
+            advantage = self._advantage(posterior)
+            self._keep(enumerated(model.n), (masses * advantage)[:, None])
+            self.headroom = float(((advantage > 0) @ self._moments)[0])
         else:
-            self._first = BLOCK_DRAWS
-            self._keep(np.empty((0, model.n), dtype=np.uint8), np.empty((0, model.k)), np.empty(0))
-            self._draw(self._first)
-        self.headroom = self._calibrated(self._first).headroom
+            self._keep(np.empty((0, model.n), dtype=np.uint8), np.empty((0, model.k + 2)))
+            self._yardsticks = [Yardstick(np.zeros(model.k + 2), np.zeros((model.k, model.k)))]
+            self._products = np.zeros((model.k, model.k))
+            self._draw(BLOCK_DRAWS)
+            self.headroom = self._gained(self._yardsticks[1].best, BLOCK_DRAWS)
         self.best = self.constant + self.headroom
 
     def __repr__(self) -> str:
@@ -115,66 +117,72 @@ class Scorer:
 
     def score(self, predict: Rule) -> Score:
         """Score a rule: a callable from X (s, n) to s values of 0 or 1."""
-        gain, needed = np.empty(0), self._first
-        while True:
-            gain = np.append(gain, self._gain(predict, gain.size, needed))
-            score = self._summarize(gain)
-            if self.exact or score.t_error <= self.t_target or needed == MOST_DRAWS or self.headroom == 0:
-                return score
-            missing = needed * ((score.t_error / self.t_target) ** 2 - 1)
-            needed = min(needed + BLOCK_DRAWS * int(np.ceil(missing / BLOCK_DRAWS)), MOST_DRAWS)
-
-    def _gain(self, predict: Rule, start: int, stop: int) -> Floats:
-        """d_h at some of the patterns."""
-        self._draw(stop)
-        predicted = _checked(predict(self._X[start:stop]), stop - start)
-        return np.where(predicted == self.model.constant, 0.0, self._advantage[start:stop])
-
-    def _summarize(self, gain: Floats) -> Score:
-        """Ratio of mean gains over the patterns looked at, with its standard error."""
-        masses, possible, inverse = self._calibrated(gain.size)
-        gained = float(masses @ gain)
-        if possible == 0:
-            return Score(self.constant + gained, np.nan, 0.0 if self.exact else np.nan)
-        t = gained / possible
         if self.exact:
+            gained = float(self._sums(predict, 0, len(self._X))[0])
+            t = gained / self.headroom if self.headroom else np.nan
             return Score(self.constant + gained, t, 0.0)
-        surplus = gain - t * self._best_gain[: gain.size]
-        explained = self._posterior[: gain.size].T @ surplus
-        unexplained = max(float(surplus @ surplus - explained @ inverse @ explained), 0.0)
-        return Score(self.constant + t * self.headroom, t, np.sqrt(unexplained) / (gain.size * possible))
+        sums, size, needed = np.zeros(self.model.k + 2), 0, BLOCK_DRAWS
+        while True:
+            self._draw(needed)
+            sums, size = sums + self._sums(predict, size, needed), needed
+            score = self._summarize(sums, size)
+            if not score.t_error > self.t_target or size == MOST_DRAWS:
+                return score
+            missing = size * ((score.t_error / self.t_target) ** 2 - 1)
+            needed = min(size + BLOCK_DRAWS * int(np.ceil(missing / BLOCK_DRAWS)), MOST_DRAWS)
 
-    def _calibrated(self, size: int) -> Calibration:
-        """Calibration of the first `size` draws."""
-        if size not in self._calibrations:
-            posterior = self._posterior[:size]
-            inverse: Floats = np.linalg.pinv(posterior.T @ posterior, hermitian=True).astype(np.float64)
-            masses = posterior @ (inverse @ self.model.weights)
-            self._calibrations[size] = Calibration(masses, float(masses @ self._best_gain[:size]), inverse)
-        return self._calibrations[size]
+    def _sums(self, predict: Rule, start: int, stop: int) -> Floats:
+        """Sums of the moments over those patterns from start to stop where a rule leaves the constant one."""
+        predicted = _checked(predict(self._X[start:stop]), stop - start)
+        sums: Floats = (predicted != self.model.constant) @ self._moments[start:stop]
+        return sums
+
+    def _gained(self, sums: Floats, size: int) -> float:
+        """Mean of d_h over the first `size` draws, at the weights."""
+        return float(sums[:-2] @ self._yardsticks[size // BLOCK_DRAWS].inverse @ self.model.weights)
+
+    def _summarize(self, sums: Floats, size: int) -> Score:
+        """Ratio of mean gains over the first `size` draws, with its standard error."""
+        best, inverse = self._yardsticks[size // BLOCK_DRAWS]
+        gained, possible = self._gained(sums, size), self._gained(best, size)
+        if possible == 0:
+            return Score(self.constant + gained, np.nan, np.nan)
+        t = gained / possible
+        explained = (sums - t * best)[:-2]
+        unexplained = sums[-2] - 2 * t * sums[-1] + t**2 * best[-2] - explained @ inverse @ explained
+        error = np.sqrt(max(float(unexplained), 0.0)) / (size * possible)
+        return Score(self.constant + t * self.headroom, t, error)
 
     def _draw(self, size: int) -> None:
         """See to it that there are at least `size` patterns; a block at a time fits the cache."""
         known = len(self._X)
         if known >= size:
             return
-        X, posterior = np.empty((size, self.model.n), dtype=np.uint8), np.empty((size, self.model.k))
-        advantage = np.empty(size)
-        X[:known], posterior[:known], advantage[:known] = self._X, self._posterior, self._advantage
+        X, moments = np.empty((size, self.model.n), dtype=np.uint8), np.empty((size, self.model.k + 2))
+        X[:known], moments[:known] = self._X, self._moments
         for start in range(known, size, BLOCK_DRAWS):
             block = slice(start, start + BLOCK_DRAWS)
             X[block] = drawn = self.model.sample_attributes(BLOCK_DRAWS, self._rng)
-            posterior[block] = self.model.posterior(drawn)
-            advantage[block] = self._advantages(posterior[block])
-        self._keep(X, posterior, advantage)
+            posterior = self.model.posterior(drawn)
+            advantage = self._advantage(posterior)
+            moments[block, :-2] = posterior * advantage[:, None]
+            moments[block, -2] = advantage**2
+            moments[block, -1] = advantage * np.maximum(advantage, 0.0)
+            self._measure(posterior, (advantage > 0) @ moments[block])
+        self._keep(X, moments)
 
-    def _keep(self, X: Bits, posterior: Floats, advantage: Floats) -> None:
+    def _measure(self, posterior: Floats, best: Floats) -> None:
+        """Add a block of draws to the last yardstick, as the next."""
+        self._products = self._products + posterior.T @ posterior
+        inverse: Floats = np.linalg.pinv(self._products, hermitian=True).astype(np.float64)
+        self._yardsticks.append(Yardstick(self._yardsticks[-1].best + best, inverse))
+
+    def _keep(self, X: Bits, moments: Floats) -> None:
         """Keep the patterns that rules are scored on; no rule can change them."""
         X.flags.writeable = False
-        self._X, self._posterior, self._advantage = X, posterior, advantage
-        self._best_gain = np.maximum(advantage, 0.0)
+        self._X, self._moments = X, moments
 
-    def _advantages(self, posterior: Floats) -> Floats:
+    def _advantage(self, posterior: Floats) -> Floats:
         """P(x_0 is the other value | x) − P(x_0 is the constant one | x) for every row."""
         surplus: Floats = 1 - 2 * (posterior @ self.model.probs[0])
         return surplus if self.model.constant else -surplus
