@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -34,22 +33,10 @@ from ciabench.learners.data import (
 )
 
 
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def linear_scores(X: Bits, coefficients: Floats, intercept: float) -> Floats:
-    """X · coefficients + intercept on bytes, without a float copy of X."""
-    scores = np.empty(X.shape[0])
-    for row in range(X.shape[0]):
-        total = 0.0
-        for column in range(X.shape[1]):
-            total += X[row, column] * coefficients[column]
-        scores[row] = total + intercept
-    return scores
-
-
 def rule_scores(rows: Any, coefficients: Floats, intercept: float) -> Floats:
     """X · coefficients + intercept for checked rows, dense or sparse."""
     if isinstance(rows, np.ndarray):
-        return linear_scores(rows, coefficients, intercept)
+        return bernoulli.linear_scores(rows, coefficients, intercept)
     scores: Floats = rows @ coefficients + intercept
     return scores
 
