@@ -31,7 +31,7 @@ from ciabench.lab.guard import Guard
 from ciabench.lab.learner import resolve
 from ciabench.lab.tasks import CIATasks
 from ciabench.lab.trial import Job, Plan, run_cell
-from ciabench.learners import mixture, restarts
+from ciabench.learners import mixture, pieces, restarts
 
 SIZES = [(100, 10), (1000, 10), (10000, 10), (100, 75), (1000, 75), (10000, 75), (1000, 500)]
 PROTOCOL_SIZES = (10, 30, 100, 300, 1000)
@@ -94,7 +94,7 @@ def against_stepmix(size: int, n: int, rounds: int) -> dict[str, object]:
 def against_products(size: int, n: int, rounds: int) -> dict[str, object]:
     """EM against the bare matrix products that its evaluations need."""
     X, y = data(size, n)
-    problem = mixture.make_problem(np.column_stack([y, X]), np.ones(size))
+    problem = pieces.make_problem(np.column_stack([y, X]), np.ones(size))
     starts = restarts.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
     fit = restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
     active = [int((fit.n_evaluations > step).sum()) for step in range(fit.n_evaluations.max())]
@@ -161,7 +161,7 @@ def evaluations_saved(problems: int) -> str:
         n, k = (10, 75)[index % 2], (2, 3, 5)[index // 2 % 3]
         size = (30, 100, 300, 1000)[index // 6 % 4]
         X, y = CIAFamily(n, k, 0.9).draw(rng=index).sample(size, rng=index)
-        problem = mixture.make_problem(np.column_stack([y, X]), np.ones(size))
+        problem = pieces.make_problem(np.column_stack([y, X]), np.ones(size))
         starts = restarts.random_starts(problem, 2, RESTARTS, rng)
         fits = [
             restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000, accelerate=way) for way in (True, False)
@@ -217,7 +217,7 @@ def growth() -> tuple[pd.DataFrame, str]:
     found = []
     for size, n in [(s, 75) for s in (1000, 4000, 16000, 64000)] + [(2000, n) for n in (50, 100, 200, 400)]:
         X, y = CIAFamily(n, 2, 0.9).draw(rng=1).sample(size, rng=0)
-        problem = mixture.make_problem(np.column_stack([y, X]), np.ones(size))
+        problem = pieces.make_problem(np.column_stack([y, X]), np.ones(size))
         starts = restarts.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
         step = statistics.median(seconds(lambda p=problem, t=starts: mixture.em_step(p, t), 5) for _ in range(5))
         found.append({"size": size, "n": n, "seconds": step})

@@ -10,7 +10,7 @@ from stepmix.stepmix import StepMix
 
 from ciabench import EM, CIAFamily, CIAModel, bernoulli
 from ciabench.errors import ParameterError
-from ciabench.learners import mixture, restarts
+from ciabench.learners import pieces, restarts
 
 STOUFFER_TOBY = [42, 23, 6, 25, 6, 24, 7, 38, 1, 4, 1, 6, 2, 9, 2, 20]
 """Counts of ++++, +++−, … −−−− among 216 persons (Stouffer & Toby 1951, form A)."""
@@ -58,7 +58,7 @@ def test_acceleration_ends_no_lower_than_plain_em():
         n, size, k = rng.choice([4, 8, 20]), rng.choice([20, 60, 200]), rng.choice([2, 3])
         X, y = problem_of(seed, n=n, k=k, size=size)
         rows = np.column_stack([y, X]).astype(np.uint8)
-        problem = mixture.make_problem(rows, np.ones(size))
+        problem = pieces.make_problem(rows, np.ones(size))
         starts = restarts.random_starts(problem, 2, 10, rng)
         fast, plain = (
             restarts.maximize(problem, starts, tol=1e-8, max_iter=5_000, accelerate=way).objective.max()

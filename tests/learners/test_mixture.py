@@ -6,7 +6,7 @@ from numba import njit
 from scipy import sparse
 from scipy.special import logsumexp, softmax
 
-from ciabench.learners import mixture
+from ciabench.learners import mixture, pieces
 from ciabench.learners.lanes import LANES, store
 from ciabench.learners.restarts import maximize, random_starts
 
@@ -60,7 +60,7 @@ def test_likelihoods_by_their_definition(kind, n_classes, spread):
     rows, given, counts = data_of(kind)
     theta = parameters(rows.shape[1], n_classes, spread, n_sets=11)
     expected = [counts @ logsumexp(log_joint(rows, one), axis=1) + log_prior(one, 0.5) for one in theta]
-    found = mixture.log_likelihoods(mixture.make_problem(given, counts, 0.5), theta)
+    found = mixture.log_likelihoods(pieces.make_problem(given, counts, 0.5), theta)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -70,9 +70,9 @@ def test_likelihoods_by_their_definition(kind, n_classes, spread):
 def test_a_step_by_its_definition(kind, n_classes, smoothing):
     rows, given, counts = data_of(kind)
     theta = parameters(rows.shape[1], n_classes, 1)
-    updated, objective = stepped(mixture.make_problem(given, counts, smoothing), theta)
+    updated, objective = stepped(pieces.make_problem(given, counts, smoothing), theta)
     np.testing.assert_allclose(
-        objective[0], mixture.log_likelihoods(mixture.make_problem(given, counts, smoothing), theta)[0]
+        objective[0], mixture.log_likelihoods(pieces.make_problem(given, counts, smoothing), theta)[0]
     )
     for old, new in zip(theta, updated, strict=True):
         weighted = counts[:, None] * softmax(log_joint(rows, old), axis=1)
@@ -86,13 +86,13 @@ def test_a_class_without_examples_keeps_its_probabilities():
     theta = parameters(3, 2, 1)
     theta[:, 1, 0], theta[:, 0, 0] = mixture.EDGE, 1 - mixture.EDGE
     theta[:, 1, 1:] = mixture.EDGE
-    updated, _ = stepped(mixture.make_problem(np.ones((300, 3), dtype=np.uint8), np.full(300, 1e-90)), theta)
+    updated, _ = stepped(pieces.make_problem(np.ones((300, 3), dtype=np.uint8), np.full(300, 1e-90)), theta)
     np.testing.assert_array_equal(updated[:, 1, 1:], theta[:, 1, 1:])
 
 
 def test_what_becomes_of_a_restart_does_not_depend_on_the_others():
     _, given, counts = data_of("complete")
-    problem = mixture.make_problem(given, counts)
+    problem = pieces.make_problem(given, counts)
     starts = random_starts(problem, 3, 20, np.random.RandomState(0))
     together = maximize(problem, starts, tol=1e-8, max_iter=10_000)
     for restart in (0, 7, 8, 19):
@@ -104,7 +104,7 @@ def test_what_becomes_of_a_restart_does_not_depend_on_the_others():
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 200])
 def test_steps_are_counted_and_their_objectives_kept(max_iter):
     _, given, counts = data_of("complete")
-    problem = mixture.make_problem(given, counts)
+    problem = pieces.make_problem(given, counts)
     starts = random_starts(problem, 2, 3, np.random.RandomState(0))
     fit = maximize(problem, starts, tol=1e-300, max_iter=max_iter, accelerate=False)
     assert (fit.n_evaluations[~fit.converged] == max_iter).all()

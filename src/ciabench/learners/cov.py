@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from ciabench.learners import mixture
+from ciabench.learners import mixture, pieces
 from ciabench.learners.base import MixtureClassifier
 from ciabench.learners.data import Floats, checked_weights, dense, with_target
 
@@ -114,17 +114,17 @@ class COV(MixtureClassifier):
         """Fit to attributes X (s, n), 0/1, and labels y (s,)."""
         rows, codes = self._check_training_data(X, y)
         counts = checked_weights(sample_weight, codes.size)
-        distinct, counts = mixture.distinct(with_target(dense(self, rows), codes), counts)
+        distinct, counts = pieces.distinct(with_target(dense(self, rows), codes), counts)
         means, psi = covariances(distinct.astype(np.float64), counts)
         g = scaled_differences(psi) * vote_signs(psi)
-        problem = mixture.make_problem(distinct, counts)
+        problem = pieces.make_problem(distinct, counts)
         theta, self.log_likelihood_ = _search(problem, means, g, 1 / (counts.sum() + 2))
         self.weights_, self.probs_ = theta[:, 0], theta[:, 1:].T
         self.alpha_ = float(self.weights_[1])
         return self
 
 
-def _search(problem: mixture.Problem, means: Floats, g: Floats, edge: float) -> tuple[Floats, float]:
+def _search(problem: pieces.Problem, means: Floats, g: Floats, edge: float) -> tuple[Floats, float]:
     """Parameters (2, 1 + a) of the likeliest α, and their log-likelihood."""
     low, high = -7.0, 7.0
     for _ in range(ZOOMS):

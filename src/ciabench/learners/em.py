@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
 from ciabench.errors import ParameterError, check_between, check_integer
-from ciabench.learners import mixture, restarts
+from ciabench.learners import mixture, pieces, restarts
 from ciabench.learners.base import MixtureClassifier
 from ciabench.learners.data import Floats, checked_weights, with_target
 
@@ -170,7 +170,7 @@ class EM(MixtureClassifier):
 
     def _fit_mixture(self, joint: Any, counts: Floats, n_classes: int, random: np.random.RandomState) -> None:
         """Climb from all starts and keep the best."""
-        problem = mixture.make_problem(joint, counts, float(self.smoothing))
+        problem = pieces.make_problem(joint, counts, float(self.smoothing))
         starts = restarts.random_starts(problem, n_classes, self.n_init, random)
         fit = restarts.maximize(problem, starts, tol=self.tol, max_iter=self.max_iter, accelerate=self.accelerate)
         best = int(np.argmax(fit.objective))

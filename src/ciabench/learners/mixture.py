@@ -1,37 +1,28 @@
 """Mixtures of product-Bernoullis with eight sets of parameters at once: likelihoods, and the E and M step.
 
 Parameters of R restarts with k classes over a attributes are one array `theta` (R, k, 1 + a): the weight of a class,
-then its probabilities. Kernels take eight of them as the lanes of one array (k, 1 + a, 8). Data are a design matrix of
-bits whose last column is 1:
+then its probabilities. Kernels take eight of them as the lanes of one array (k, 1 + a, 8).
 
-    complete    [ x | 1 ]                  (s, a + 1)
-    missing     [ x = 1 | observed | 1 ]   (s, 2a + 1)
-
-so that log P(x, z) = design · A_z with A_z linear in log p, log(1 − p) and log weight. Only log-odds against class 0
-are ever formed (k − 1 lines a row): log P(x) = design · A_0 + log(1 + Σ_z exp ℓ_z), whose first term sums to
-(column totals) · A_0.
-
-The design matrix is never multiplied with. Its columns are cut into groups of four; a row holds one of 16 patterns in
-each, its *pieces*. Sums of A over the columns of every piece are made first, and a row adds up a quarter as many lines
-as it has columns; the M step goes the same way back. A sparse row's pieces are the columns of its ones. Both matrix
-products would take two to three times as long at 75 attributes, and as long at 500.
+With the design matrix of `pieces`, log P(x, z) = design · A_z with A_z linear in log p, log(1 − p) and log weight. Only
+log-odds against class 0 are ever formed (k − 1 lines a row): log P(x) = design · A_0 + log(1 + Σ_z exp ℓ_z), whose
+first term sums to (column totals) · A_0. The E step adds up A over the columns of every piece, then over the pieces of
+every row, and the M step goes the same way back. The two matrix products in their place would take two to three times
+as long at 75 attributes.
 
 References
 ----------
 Dempster, Laird & Rubin (1977), Maximum likelihood from incomplete data via the EM algorithm.
 """
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
-from scipy import sparse
 
-from ciabench.learners.data import Bits, Floats
+from ciabench.learners.data import Floats
 from ciabench.learners.elementary import exp_negative, larger, log_positive
 from ciabench.learners.lanes import LANES, choose, empty_lines, load, spread, store
+from ciabench.learners.pieces import Incidence, Problem
 
 EDGE = 1e-15
 """Probabilities are kept this far from 0 and 1, weights from 0."""
@@ -39,32 +30,8 @@ EDGE = 1e-15
 NOTHING = 1e-100
 """A class with fewer examples than that keeps its probabilities."""
 
-GROUP = 4
-"""Columns that are looked up together: of twice as many the sums would leave the fastest cache."""
-
 BLOCK = 16
 """Rows worked on at a time, so that the sums of one do not wait for those of another."""
-
-
-class Incidence(NamedTuple):
-    """Which members belong to whom: those of i are `members[starts[i] : starts[i + 1]]`.
-
-    All are unsigned, for which numba does not ask whether they count from the end.
-    """
-
-    starts: NDArray[np.uint64]
-    members: NDArray[Any]
-
-
-class Problem(NamedTuple):
-    """Pieces of the distinct rows, columns of the pieces, how often each row occurs, and the prior's pseudo-count."""
-
-    rows: Incidence
-    pieces: Incidence
-    counts: Floats
-    totals: Floats
-    n_attributes: int
-    smoothing: float
 
 
 class Work(NamedTuple):
@@ -75,69 +42,6 @@ class Work(NamedTuple):
     piece_counts: Floats
     column_counts: Floats
     chances: Floats
-
-
-def make_problem(rows: Any, counts: Floats, smoothing: float = 0.0) -> Problem:
-    """Pieces of 0/1 (or NaN) rows (s, a), dense or sparse, that occur `counts` (s,) times."""
-    n_attributes = rows.shape[1]
-    if sparse.issparse(rows):
-        design: Any = sparse.hstack([rows, np.ones((rows.shape[0], 1))], format="csr", dtype=np.float64)
-        columns = np.arange(n_attributes + 1)
-        pieces, single = incidence(design.indptr, design.indices), incidence(np.arange(columns.size + 1), columns)
-        return Problem(pieces, single, counts, design.T @ counts, n_attributes, smoothing)
-    if rows.dtype.kind == "f":
-        rows = np.column_stack([rows == 1, ~np.isnan(rows)])
-    else:
-        rows, counts = distinct(rows, counts)
-    members, totals = dense_pieces(rows.view(np.uint8), counts)
-    pieces = incidence(np.arange(0, members.size + 1, members.shape[1]), members.ravel())
-    return Problem(pieces, columns_of_pieces(totals.size), counts, totals, n_attributes, smoothing)
-
-
-def distinct(rows: Bits, counts: Floats) -> tuple[Bits, Floats]:
-    """Merge equal rows where there are so few attributes that many must be equal; equal counts come together."""
-    n_samples, n_attributes = rows.shape
-    if 2**n_attributes > 4 * n_samples:
-        return rows, counts
-    codes = rows @ (1 << np.arange(n_attributes))
-    merged = np.bincount(codes, weights=counts, minlength=2**n_attributes).astype(np.float64)
-    present = np.flatnonzero(merged)
-    present = present[np.argsort(merged[present], kind="stable")]
-    return (present[:, None] >> np.arange(n_attributes) & 1).astype(np.uint8), merged[present]
-
-
-@njit(cache=True)
-def dense_pieces(rows: Bits, counts: Floats) -> tuple[NDArray[np.uint32], Floats]:
-    """Pieces of every row of [rows | 1], and its column totals."""
-    n_samples, n_columns = rows.shape
-    pieces = np.empty((n_samples, n_columns // GROUP + 1), dtype=np.uint32)
-    totals = np.zeros(n_columns + 1)
-    for row in range(n_samples):
-        for group in range(pieces.shape[1]):
-            pattern, first = 0, group * GROUP
-            for i in range(first, min(first + GROUP, n_columns)):
-                pattern |= rows[row, i] << (i - first)
-                totals[i] += rows[row, i] * counts[row]
-            pieces[row, group] = (group << GROUP) + pattern
-        pieces[row, -1] += 1 << (n_columns % GROUP)
-        totals[-1] += counts[row]
-    return pieces, totals
-
-
-@lru_cache(maxsize=16)
-def columns_of_pieces(n_columns: int) -> Incidence:
-    """Columns of all patterns of all groups."""
-    groups = np.arange(0, n_columns, GROUP)[:, None, None] + np.arange(GROUP)
-    is_member = np.arange(2**GROUP)[:, None] >> np.arange(GROUP) & 1 == 1
-    is_member = is_member & (groups < n_columns)
-    starts = np.append(0, np.cumsum(is_member.sum(axis=2)))
-    return incidence(starts, np.broadcast_to(groups, is_member.shape)[is_member])
-
-
-def incidence(starts: NDArray[Any], members: NDArray[Any]) -> Incidence:
-    """Incidence with members in the fewest bytes, because they are read again and again."""
-    width = np.uint16 if members.max(initial=0) < 2**16 else np.uint32
-    return Incidence(starts.astype(np.uint64), members.astype(width))
 
 
 @njit(error_model="numpy")
@@ -272,9 +176,8 @@ def reestimate(problem: Problem, theta: Floats, work: Work, updated: Floats) -> 
     n_classes, width, _ = theta.shape
     n_columns, n_pieces = problem.totals.size, problem.pieces.starts.size - 1
     counts, smoothing, complete = work.column_counts, problem.smoothing, n_columns == width
-    counts[n_columns:] = 0.0
     for z in range(1, n_classes):
-        scatter(problem.pieces, 0, n_pieces, work.piece_counts, (z - 1) * n_pieces, counts, z * n_columns)
+        gather(problem.columns, 0, n_columns, work.piece_counts, (z - 1) * n_pieces, counts, z * n_columns)
     for i in range(n_columns):
         rest = spread(problem.totals[i])
         for z in range(1, n_classes):

@@ -18,7 +18,8 @@ from scipy.special import expit
 from ciabench.learners.data import Floats
 from ciabench.learners.elementary import larger
 from ciabench.learners.lanes import LANES, choose, empty_lines, load, spread, store
-from ciabench.learners.mixture import EDGE, Problem, em_step, make_work
+from ciabench.learners.mixture import EDGE, em_step, make_work
+from ciabench.learners.pieces import Problem
 
 PLAIN_STEPS = 10
 """Plain steps before the first extrapolation: they leave each start in its own basin."""
