@@ -62,15 +62,31 @@ def vote_signs(psi: Floats) -> Floats:
     return signs
 
 
+@njit(cache=True)
 def parameters(means: Floats, g: Floats, alphas: Floats, edge: float) -> Floats:
     """`theta` (len(alphas), 2, 1 + a) of the models with P(z = 1) = α: p = μ + α'δ and q = μ − αδ, clipped."""
-    alpha = alphas[:, None]
-    delta = g / np.sqrt(alpha * (1 - alpha))
     theta = np.empty((alphas.size, 2, 1 + means.size))
-    theta[:, 0, 0], theta[:, 1, 0] = 1 - alphas, alphas
-    theta[:, 0, 1:], theta[:, 1, 1:] = means - alpha * delta, means + (1 - alpha) * delta
-    theta[:, :, 1:] = np.clip(theta[:, :, 1:], edge, 1 - edge)
+    for j, alpha in enumerate(alphas):
+        theta[j, 0, 0], theta[j, 1, 0] = 1 - alpha, alpha
+        scale = 1 / np.sqrt(alpha * (1 - alpha))
+        for i in range(means.size):
+            delta = g[i] * scale
+            theta[j, 0, 1 + i] = min(max(means[i] - alpha * delta, edge), 1 - edge)
+            theta[j, 1, 1 + i] = min(max(means[i] + (1 - alpha) * delta, edge), 1 - edge)
     return theta
+
+
+@njit(cache=True)
+def search(problem: pieces.Problem, means: Floats, g: Floats, edge: float) -> tuple[Floats, float]:
+    """Parameters (2, 1 + a) of the likeliest α, and their log-likelihood."""
+    low, high = -7.0, 7.0
+    for _ in range(ZOOMS):
+        grid = np.linspace(low, high, GRID)
+        theta = parameters(means, g, 1 / (1 + np.exp(-grid)), edge)
+        likelihoods = mixture.log_likelihoods(problem, theta)
+        best = int(np.argmax(likelihoods))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]
+    return theta[best], float(likelihoods[best])
 
 
 class COV(MixtureClassifier):
@@ -118,19 +134,7 @@ class COV(MixtureClassifier):
         means, psi = covariances(distinct.astype(np.float64), counts)
         g = scaled_differences(psi) * vote_signs(psi)
         problem = pieces.make_problem(distinct, counts)
-        theta, self.log_likelihood_ = _search(problem, means, g, 1 / (counts.sum() + 2))
+        theta, self.log_likelihood_ = search(problem, means, g, 1 / (counts.sum() + 2))
         self.weights_, self.probs_ = theta[:, 0], theta[:, 1:].T
         self.alpha_ = float(self.weights_[1])
         return self
-
-
-def _search(problem: pieces.Problem, means: Floats, g: Floats, edge: float) -> tuple[Floats, float]:
-    """Parameters (2, 1 + a) of the likeliest α, and their log-likelihood."""
-    low, high = -7.0, 7.0
-    for _ in range(ZOOMS):
-        grid = np.linspace(low, high, GRID)
-        theta = parameters(means, g, 1 / (1 + np.exp(-grid)), edge)
-        likelihoods = mixture.log_likelihoods(problem, theta)
-        best = int(np.argmax(likelihoods))
-        low, high = grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]
-    return theta[best], float(likelihoods[best])

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ciabench.errors import DataError, check_between, check_integer
-from ciabench.learners.base import OnlineClassifier, rule_scores
+from ciabench.learners.base import OnlineClassifier
 from ciabench.learners.data import Bits, Floats
 
 if TYPE_CHECKING:
@@ -49,35 +49,51 @@ def _multiply(row: Bits, factor: float, plus: Floats, minus: Floats, net: Floats
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _train_dense(X: Any, y: Bits, order: NDArray[np.int64], plus: Floats, minus: Floats, rates: Rates) -> int:
-    """Run over the rows in order, changing the weights in place; return the number of updates."""
-    net, bias, updates = plus - minus, minus.sum() - rates[2], 0
-    for row in order:
-        score = bias
-        for i in range(net.size):
-            score += X[row, i] * net[i]
-        factor = _factor(score, y[row], rates)
-        if factor != 1.0:
-            bias = _multiply(X[row], factor, plus, minus, net) - rates[2]
-            updates += 1
-    return updates
+def _dense_score(row: Bits, net: Floats, bias: float) -> float:
+    """Activation − θ."""
+    score = bias
+    for i in range(net.size):
+        score += row[i] * net[i]
+    return score
 
 
 @njit(cache=True)
-def _train_sparse(X: Any, y: Bits, order: NDArray[np.int64], plus: Floats, minus: Floats, rates: Rates) -> int:
+def _train_dense(
+    X: Any, y: Bits, order: NDArray[np.int64], n_passes: int, plus: Floats, minus: Floats, rates: Rates
+) -> tuple[int, int]:
+    """Pass over the rows in order, changing the weights in place; count the updates, and who is right at the end."""
+    net, bias, updates, right = plus - minus, minus.sum() - rates[2], 0, 0
+    for _ in range(n_passes):
+        for row in order:
+            factor = _factor(_dense_score(X[row], net, bias), y[row], rates)
+            if factor != 1.0:
+                bias = _multiply(X[row], factor, plus, minus, net) - rates[2]
+                updates += 1
+    for row in order:
+        right += (_dense_score(X[row], net, bias) > 0) == y[row]
+    return updates, right
+
+
+@njit(cache=True)
+def _train_sparse(
+    X: Any, y: Bits, order: NDArray[np.int64], n_passes: int, plus: Floats, minus: Floats, rates: Rates
+) -> tuple[int, int]:
     """`_train_dense` for X = (indptr, indices): a score takes as many steps as its row has ones, an update n."""
     indptr, indices = X
     bits = np.zeros(plus.size, dtype=np.uint8)
-    net, bias, updates = plus - minus, minus.sum() - rates[2], 0
+    net, bias, updates, right = plus - minus, minus.sum() - rates[2], 0, 0
+    for _ in range(n_passes):
+        for row in order:
+            ones = indices[indptr[row] : indptr[row + 1]]
+            factor = _factor(bias + net[ones].sum(), y[row], rates)
+            if factor != 1.0:
+                bits[ones] = 1
+                bias = _multiply(bits, factor, plus, minus, net) - rates[2]
+                bits[ones] = 0
+                updates += 1
     for row in order:
-        ones = indices[indptr[row] : indptr[row + 1]]
-        factor = _factor(bias + net[ones].sum(), y[row], rates)
-        if factor != 1.0:
-            bits[ones] = 1
-            bias = _multiply(bits, factor, plus, minus, net) - rates[2]
-            bits[ones] = 0
-            updates += 1
-    return updates
+        right += (bias + net[indices[indptr[row] : indptr[row + 1]]].sum() > 0) == y[row]
+    return updates, right
 
 
 class Winnow(OnlineClassifier):
@@ -171,9 +187,9 @@ class Winnow(OnlineClassifier):
         kernel, data = (_train_dense, rows) if is_dense else (_train_sparse, (rows.indptr, rows.indices))
         for (plus, minus), tally in zip(self._weights, self._tallies, strict=True):
             order = self._subsample(codes.size)
-            self.n_updates_ += kernel(data, codes, np.tile(order, self.n_passes), plus, minus, rates)
-            predicted = rule_scores(rows, plus - minus, minus.sum() - rates[2]) > 0
-            tally += order.size, (predicted == codes)[order].sum(), codes[order].sum()
+            updates, n_right = kernel(data, codes, order, self.n_passes, plus, minus, rates)
+            self.n_updates_ += updates
+            tally += order.size, n_right, codes[order].sum()
         seen, right, positive = self._tallies.T
         self.member_accuracy_ = right / np.maximum(seen, 1)
         excess = np.maximum(right - np.maximum(positive, seen - positive), 0) / np.maximum(seen, 1)
