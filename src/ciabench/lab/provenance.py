@@ -59,7 +59,20 @@ def blas() -> list[str]:
 
 
 def processor() -> str:
-    """Model of the processor."""
+    """Model of the processor, and the kind that kernels are compiled for: last digits can depend on it.
+
+    Examples
+    --------
+    >>> processor().endswith(")")
+    True
+    """
+    from llvmlite.binding import get_host_cpu_name
+
+    return f"{_model_name()} ({get_host_cpu_name()})"
+
+
+def _model_name() -> str:
+    """Name of the processor as its maker gives it, which may stand for several kinds."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-RESULT_VERSION = 1
+RESULT_VERSION = 2
 """Raised whenever this package would give other numbers for the same experiment."""
 
 Spec = dict[str, Any]
