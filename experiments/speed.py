@@ -5,11 +5,8 @@ Prints processor seconds (medians, the two sides taking turns) and their ratio, 
 """
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,12 +23,13 @@ from sklearn.naive_bayes import BernoulliNB
 from threadpoolctl import threadpool_limits
 
 import plain_harness
+import speed_fresh
 import speed_shown
 from ciabench import EM, CIAFamily, NaiveBayes, Perceptron, Winnow
 from ciabench.lab.guard import Guard
 from ciabench.lab.learner import resolve
 from ciabench.lab.tasks import CIATasks
-from ciabench.lab.trial import Job, Plan, run_cell
+from ciabench.lab.trial import CellRow, Job, Plan, run_cell
 from ciabench.learners import pieces, restarts
 
 SIZES = [(100, 10), (1000, 10), (10000, 10), (100, 75), (1000, 75), (10000, 75), (1000, 500)]
@@ -191,17 +189,20 @@ def protocol(rounds: int) -> list[dict[str, object]]:
         Plan(1997, rounds, PROTOCOL_SIZES, tuple(CIATasks(family, target) for family in families), learners)
         for target in precisions.values()
     ]
-    guard, spent = Guard(time_limit=600), np.zeros((rounds, 3))
+    guard, spent, cells = Guard(time_limit=600), np.zeros((rounds, 3)), [[] for _ in plans]
     run_cell(plans[0], Job(0, 0, plans[0].wanted()), guard)
     for trial, (index, family) in product(range(rounds), enumerate(families)):
         job = Job(index, trial, plans[0].wanted())
-        sides = [lambda plan=plan, job=job: run_cell(plan, job, guard) for plan in plans]
+        sides = [
+            lambda plan=plan, job=job, done=done: done.append(run_cell(plan, job, guard))
+            for plan, done in zip(plans, cells, strict=True)
+        ]
         sides.append(lambda family=family, trial=trial: plain_harness.run_cell(family, PROTOCOL_SIZES, trial))
         spent[trial] += [seconds(side, 1) for side in sides]
-    return [protocol_row(told, spent[:, side], spent[:, 2]) for side, told in enumerate(precisions)]
+    return [protocol_row(told, spent[:, side], spent[:, 2], cells[side]) for side, told in enumerate(precisions)]
 
 
-def protocol_row(told: str, ours: np.ndarray, theirs: np.ndarray) -> dict[str, object]:
+def protocol_row(told: str, ours: np.ndarray, theirs: np.ndarray, cells: list[CellRow]) -> dict[str, object]:
     """Line of the table for the round with the median ratio."""
     ratios = theirs / ours
     middle = int(np.argsort(ratios)[len(ratios) // 2])
@@ -211,8 +212,18 @@ def protocol_row(told: str, ours: np.ndarray, theirs: np.ndarray) -> dict[str, o
         "peer": "StepMix + scikit-learn",
         "ours": ours[middle],
         "theirs": theirs[middle],
-        "note": f"six cells, five learners against three; rounds {', '.join(f'{ratio:.0f}' for ratio in ratios)}",
+        "note": f"six cells, five learners against three; rounds {', '.join(f'{ratio:.0f}' for ratio in ratios)}; "
+        f"{certainty(cells)}",
     }
+
+
+def certainty(cells: list[CellRow]) -> str:
+    """Standard errors of T that are due to testing, ours and that of a rate among simulated rows, where both test."""
+    tested = [cell for cell in cells if cell.scores[0].t_error or cell.scores[-1].t_error]
+    ours = np.mean([score.t_error for cell in tested for score in cell.scores])
+    chance = plain_harness.TEST_ROWS**-0.5
+    theirs = np.mean([chance * (c.constant * (1 - c.constant)) ** 0.5 / (c.best - c.constant) for c in tested])
+    return f"T at n = 75 is certain to ±{ours:.3f}, the peers' to ±{theirs:.3f}"
 
 
 def growth() -> tuple[pd.DataFrame, str]:
@@ -231,43 +242,6 @@ def growth() -> tuple[pd.DataFrame, str]:
         for name, part in (("size", table[:4]), ("n", table[4:]))
     }
     return table, f"one evaluation of EM grows as s^{slopes['size']:.2f} and n^{slopes['n']:.2f}"
-
-
-def fresh_process(code: str, **environment: str) -> tuple[float, float]:
-    """Processor seconds and peak memory (MB) of a new Python process."""
-    measure = "import resource as r; u = r.getrusage(r.RUSAGE_SELF); print(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)"
-    command, variables = [sys.executable, "-c", f"{code}\n{measure}"], {**os.environ, **environment}
-    told = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
-    used, memory = told.stdout.split()[-2:]
-    return float(used), float(memory)
-
-
-def start_up(rounds: int) -> str:
-    """Processor seconds of new processes, the medians of some rounds."""
-    fit = "import numpy as np; from ciabench import EM; X = np.eye(10, dtype=np.uint8); EM(n_init=2).fit(X, X[:, 0])"
-    codes = {
-        "import ciabench": "import ciabench",
-        "the command line": "from ciabench.cli import main",
-        "first fit in a new process": fit,
-        "of which the import of scikit-learn": "import sklearn.base",
-    }
-    told = [
-        f"{what} {statistics.median(fresh_process(code)[0] for _ in range(rounds)):.2f} s"
-        for what, code in codes.items()
-    ]
-    with tempfile.TemporaryDirectory() as empty:
-        told.append(f"first fit with kernels to compile {fresh_process(fit, NUMBA_CACHE_DIR=empty)[0]:.1f} s")
-    return "; ".join(told)
-
-
-def large_fit() -> str:
-    """Peak memory of a fit of a million rows."""
-    large = (
-        "import numpy as np; from ciabench import EM; X = np.random.default_rng(0).integers(0, 2, (10**6, 75), "
-        "dtype=np.uint8); y = X[:, 0] ^ (X[:, 1] & X[:, 2]); EM(max_iter=10, tol=1e3, random_state=0).fit(X, y)"
-    )
-    memory = fresh_process(large)[1]
-    return f"10^6 × 75 rows fitted with 20 restarts: peak {memory:.0f} MB, {memory / 600:.2f}× the data as float64"
 
 
 def contests(rounds: int) -> Iterator[dict[str, object]]:
@@ -297,7 +271,7 @@ def main() -> None:
     table["ratio"] = table["theirs"] / table["ours"]
     grown, told = growth()
     remarks = [winnow_rate(10000, 75, options.rounds), evaluations_saved(options.problems), told]
-    remarks += [start_up(options.rounds), large_fit()]
+    remarks += [speed_fresh.start_up(options.rounds), speed_fresh.large_fit()]
     options.out.mkdir(exist_ok=True)
     speed_shown.picture_growth(grown, options.out / "growth.png")
     table.to_csv(options.out / "speed.csv", index=False)

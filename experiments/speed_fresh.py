@@ -1,0 +1,58 @@
+"""What new processes take, for `speed.py`: imports, the first fit, the memory of a large one."""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+FIT = "import numpy as np; from ciabench import EM; X = np.eye(10, dtype=np.uint8); EM(n_init=2).fit(X, X[:, 0])"
+LARGE_FIT = (
+    "import numpy as np; from ciabench import EM; X = np.random.default_rng(0).integers(0, 2, (10**6, 75), "
+    "dtype=np.uint8); y = X[:, 0] ^ (X[:, 1] & X[:, 2]); EM(max_iter=10, tol=1e3, random_state=0).fit(X, y)"
+)
+STARTS = {
+    "import ciabench": "import ciabench",
+    "the command line": "from ciabench.cli import main",
+    "first fit in a new process": FIT,
+    "of which the import of scikit-learn": "import sklearn.base",
+}
+MEASURE = "import resource as r; u = r.getrusage(r.RUSAGE_SELF); print(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)"
+
+
+class Spent(NamedTuple):
+    """What a process took: seconds by the clock and of the processor, and peak memory in MB."""
+
+    clock: float
+    processor: float
+    memory: float
+
+
+def fresh_process(code: str, **environment: str) -> Spent:
+    """Run code in a new Python, which keeps the bytecode that it compiles, as Python does unless told otherwise."""
+    variables = {**os.environ, **environment}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    command, started = [sys.executable, "-c", f"{code}\n{MEASURE}"], time.perf_counter()
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+    clock = time.perf_counter() - started
+    return Spent(clock, *map(float, told.stdout.split()[-2:]))
+
+
+def start_up(rounds: int) -> str:
+    """Seconds of new processes, medians of some rounds after one that is not counted."""
+    told = []
+    for what, code in STARTS.items():
+        spent = [fresh_process(code) for _ in range(rounds + 1)][1:]
+        clock, processor = (statistics.median(column) for column in list(zip(*spent, strict=True))[:2])
+        told.append(f"{what} {clock:.2f} s ({processor:.2f} s of the processor)")
+    with tempfile.TemporaryDirectory() as empty:
+        told.append(f"first fit with kernels to compile {fresh_process(FIT, NUMBA_CACHE_DIR=empty).clock:.1f} s")
+    return "; ".join(told)
+
+
+def large_fit() -> str:
+    """Peak memory of a fit of a million rows."""
+    memory = fresh_process(LARGE_FIT).memory
+    return f"10^6 × 75 rows fitted with 20 restarts: peak {memory:.0f} MB, {memory / 600:.2f}× the data as float64"
