@@ -18,6 +18,10 @@ IMPOSSIBLE = -1e9
 """Stands for log 0: finite, so that 0 × log 0 = 0, and beyond what any number of possible events adds up to."""
 
 
+MANY = 8
+"""Up to so many hidden values bytes are multiplied as they are."""
+
+
 def floored_log(values: ArrayLike) -> Floats:
     """Natural logarithm with log 0 = `IMPOSSIBLE`."""
     values = np.asarray(values, dtype=np.float64)
@@ -84,9 +88,10 @@ def log_joint(X: Any, weights: Floats, probs: Floats) -> Floats:
 def _products(X: NDArray[Any], coefficients: Floats) -> Floats:
     """Coefficients (..., k, n) times X (..., s, n), shape (..., k, s).
 
-    Reductions over the few hidden values then run along whole columns, twice as fast.
+    Reductions over the few hidden values then run along whole columns, twice as fast. Of many hidden values a matrix
+    product is made in less time than a float copy of X costs.
     """
-    if X.dtype == np.uint8 and X.ndim == coefficients.ndim == 2:
+    if X.dtype == np.uint8 and X.ndim == coefficients.ndim == 2 and len(coefficients) <= MANY:
         return np.stack([linear_scores(X, line, 0.0) for line in np.ascontiguousarray(coefficients)])
     scores: Floats = coefficients @ np.swapaxes(X.astype(np.float64), -1, -2)
     return scores

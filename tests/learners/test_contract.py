@@ -73,6 +73,14 @@ def test_sparse_input_gives_the_dense_result(learner, data):
 
 
 @every_learner
+def test_entries_of_sparse_input_that_add_up_to_two_are_refused(learner):
+    twice = sparse.csr_matrix((np.ones(3), [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    with pytest.raises(DataError, match=r"column 0 has 2\.0 in row 0"):
+        seeded(learner).fit(twice, [0, 1])
+    assert twice.nnz == 3
+
+
+@every_learner
 def test_linear_rule_is_the_decision_function(learner, data):
     X, y = data
     fitted = seeded(learner).fit(X, y)

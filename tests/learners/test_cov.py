@@ -84,3 +84,11 @@ def test_sparse_input_beyond_a_bound_is_refused():
     X = sparse.csr_array(np.eye(2, 50_000, dtype=np.uint8))
     with pytest.raises(DataError, match=r"COV makes sparse input of 2 × 50000 dense, which would take 18.6 GiB"):
         COV().fit(X, [0, 1])
+
+
+def test_heavy_rows_do_not_change_what_is_fitted():
+    X, y = CIAFamily(20, 2, 0.9).draw(rng=0).sample(150, rng=0)
+    fits = [COV().fit(X, y, sample_weight=np.full(150, weight)) for weight in (1e12, 1e16)]
+    per_weight = [fit.log_likelihood_ / weight for fit, weight in zip(fits, (1e12, 1e16), strict=True)]
+    assert per_weight[0] == pytest.approx(per_weight[1], rel=1e-3)
+    assert fits[0].alpha_ == pytest.approx(fits[1].alpha_, abs=0.01)

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -183,3 +185,35 @@ def test_sparse_rows_give_what_dense_ones_give(n_classes):
 def test_bad_parameters_are_refused(bad):
     with pytest.raises(ParameterError, match=next(iter(bad))):
         EM(**bad).fit([[0], [1]], [0, 1])
+
+
+def test_any_number_of_steps_may_be_allowed():
+    X, y = problem_of(0, size=40)
+    assert EM(max_iter=10**20, accelerate=False, random_state=0).fit(X, y).converged_
+
+
+INTERRUPTED = """
+import signal, sys
+import numpy as np
+from ciabench import COV, EM
+
+rng = np.random.default_rng(0)
+X = rng.integers(0, 2, (20_000, 75), dtype=np.uint8)
+y, learner = X[:, 0], {"EM": EM(n_classes=5, random_state=0), "COV": COV()}[sys.argv[1]]
+learner.fit(X[:50], y[:50])
+def press(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, press)
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+try:
+    for _ in range(100):
+        learner.fit(X, y)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+@pytest.mark.parametrize("learner", ["EM", "COV"])
+def test_a_fit_can_be_interrupted(learner):
+    told = subprocess.run([sys.executable, "-c", INTERRUPTED, learner], capture_output=True, text=True, timeout=120)
+    assert (told.returncode, told.stdout) == (0, "stopped\n"), told.stderr

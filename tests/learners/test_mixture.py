@@ -8,15 +8,16 @@ from scipy.special import logsumexp, softmax
 
 from ciabench.learners import mixture, pieces
 from ciabench.learners.lanes import LANES, store
-from ciabench.learners.restarts import maximize, random_starts
+from ciabench.learners.restarts import empty_lanes, maximize, random_starts, settle
 
-KINDS = ["complete", "few attributes", "missing", "sparse"]
+KINDS = ["complete", "few attributes", "many attributes", "missing", "sparse"]
 
 
 def data_of(kind):
     """Rows as floats, NaN where missing; as the kernels take them; and how often each occurs."""
     rng = np.random.default_rng(KINDS.index(kind))
-    rows = (rng.random((50, 4 if kind == "few attributes" else 9)) < 0.4).astype(float)
+    n_attributes = {"few attributes": 4, "many attributes": 80}.get(kind, 9)
+    rows = (rng.random((50, n_attributes)) < 0.4).astype(float)
     if kind == "missing":
         rows[rng.random(rows.shape) < 0.2] = np.nan
     given = {"missing": rows, "sparse": sparse.csr_matrix(rows)}.get(kind, np.nan_to_num(rows).astype(np.uint8))
@@ -44,12 +45,12 @@ def stepped(problem, theta):
     """Parameters after one step, and objectives before it, by the kernel."""
 
     @njit
-    def step(problem, seats, updated, objective):
-        store(objective, 0, mixture.em_step(problem, seats, mixture.make_work(problem, len(seats)), updated))
+    def step(problem, seats, work, updated, objective):
+        store(objective, 0, mixture.em_step(problem, seats, work, updated))
 
     seats = np.ascontiguousarray(np.moveaxis(theta, 0, -1))
     updated, objective = np.empty_like(seats), np.empty(LANES)
-    step(problem, seats, updated, objective)
+    step(problem, seats, mixture.make_work(problem, len(seats)), updated, objective)
     return np.moveaxis(updated, -1, 0), objective
 
 
@@ -83,11 +84,12 @@ def test_a_step_by_its_definition(kind, n_classes, smoothing):
 
 
 def test_a_class_without_examples_keeps_its_probabilities():
-    theta = parameters(3, 2, 1)
-    theta[:, 1, 0], theta[:, 0, 0] = mixture.EDGE, 1 - mixture.EDGE
-    theta[:, 1, 1:] = mixture.EDGE
-    updated, _ = stepped(pieces.make_problem(np.ones((300, 3), dtype=np.uint8), np.full(300, 1e-90)), theta)
+    theta = parameters(9, 2, 1)
+    theta[:, 0, 1:], theta[:, 1, 1:5], theta[:, 1, 5:] = 0.5, mixture.EDGE, 0.3
+    theta[:, 0, 0], theta[:, 1, 0] = 1 - mixture.EDGE, mixture.EDGE
+    updated, _ = stepped(pieces.make_problem(np.ones((300, 9), dtype=np.uint8), np.full(300, 1e-40)), theta)
     np.testing.assert_array_equal(updated[:, 1, 1:], theta[:, 1, 1:])
+    np.testing.assert_allclose(updated[:, 0, 1:], 1)
 
 
 def test_what_becomes_of_a_restart_does_not_depend_on_the_others():
@@ -107,6 +109,33 @@ def test_steps_are_counted_and_their_objectives_kept(max_iter):
     problem = pieces.make_problem(given, counts)
     starts = random_starts(problem, 2, 3, np.random.RandomState(0))
     fit = maximize(problem, starts, tol=1e-300, max_iter=max_iter, accelerate=False)
-    assert (fit.n_evaluations[~fit.converged] == max_iter).all()
+    assert (fit.n_evaluations == max_iter).all()
+    assert not fit.converged.any()
     for path, n, objective in zip(fit.paths, fit.n_evaluations, fit.objective, strict=True):
         assert path[n - 1] == objective
+
+
+def test_plain_steps_are_more_and_end_as_high():
+    _, given, counts = data_of("complete")
+    problem = pieces.make_problem(given, counts)
+    starts = random_starts(problem, 2, 8, np.random.RandomState(0))
+    fast, plain = (maximize(problem, starts, tol=1e-8, max_iter=10_000, accelerate=way) for way in (True, False))
+    assert plain.n_evaluations.sum() > 1.5 * fast.n_evaluations.sum()
+    assert fast.objective.max() == pytest.approx(plain.objective.max(), abs=1e-4)
+
+
+def test_jumps_are_limited_after_one_that_is_worse():
+    lanes = empty_lanes(parameters(9, 2, 1))
+    lanes.at_first[:], lanes.at_jump[:] = -5.0, [-6, -4] * 4
+    lanes.length[:], lanes.limit[:] = 10.0, 16.0
+    lanes.first[:], lanes.second[:], lanes.jump[:], lanes.landed[:] = 0.1, 0.2, 0.3, 0.4
+
+    @njit
+    def apply(lanes):
+        settle(lanes)
+
+    apply(lanes)
+    np.testing.assert_array_equal(lanes.limit, [5, 40] * 4)
+    np.testing.assert_array_equal(lanes.at_start, [-5, -4] * 4)
+    np.testing.assert_array_equal(lanes.start[1, 3], [0.1, 0.3] * 4)
+    np.testing.assert_array_equal(lanes.first[1, 3], [0.2, 0.4] * 4)

@@ -141,3 +141,22 @@ def test_a_model_without_headroom_has_no_t():
     score = Scorer(model).score(lambda X: np.ones(len(X)))
     assert np.isnan(score.t)
     assert score.success == pytest.approx(1 - model.constant_success)
+
+
+def test_a_test_that_was_interrupted_leaves_nothing_half_done(monkeypatch):
+    model = CIAFamily(75, 2, 0.9).draw(rng=8)
+    scorer, rule = Scorer(model, rng=0, t_target=1e-4), random_linear_rule(75, np.random.default_rng(1))
+    draw, calls = model_module.CIAModel.sample_attributes, []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return draw(*arguments)
+
+    monkeypatch.setattr(model_module.CIAModel, "sample_attributes", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        scorer.score(rule)
+    score, fresh = scorer.score(rule), Scorer(model, rng=5, t_target=1e-4).score(rule)
+    assert score.t_error == pytest.approx(fresh.t_error, rel=0.05)
+    assert abs(score.t - fresh.t) < 4 * np.hypot(score.t_error, fresh.t_error)

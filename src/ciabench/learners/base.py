@@ -7,6 +7,7 @@ Inside the learners X is a C-contiguous uint8 array or a CSR matrix whose stored
 import os
 import sys
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -41,10 +42,30 @@ def rule_scores(rows: Any, coefficients: Floats, intercept: float) -> Floats:
     return scores
 
 
+def kept_kernels() -> list[Path]:
+    """Indices of the compiled kernels that numba keeps beside these files."""
+    return list((Path(__file__).parent / "__pycache__").glob("*.nbi"))
+
+
+def drop_old_kernels() -> None:
+    """Have kernels compiled anew that are older than any of these files.
+
+    Numba keeps a kernel as long as the file that it stands in is the same; but it is made of functions of others too.
+    """
+    with suppress(OSError):
+        changed = max(source.stat().st_mtime for source in Path(__file__).parent.glob("*.py"))
+        for index in kept_kernels():
+            if index.stat().st_mtime < changed:
+                index.unlink()
+
+
+drop_old_kernels()
+
+
 @cache
 def tell_of_compilation() -> None:
     """Say once, in a fresh installation, why the first fit takes so long."""
-    if os.environ.get("NUMBA_CACHE_DIR") is None and not any((Path(__file__).parent / "__pycache__").glob("*.nbi")):
+    if os.environ.get("NUMBA_CACHE_DIR") is None and not kept_kernels():
         print("ciabench: compiling kernels, once; this takes 10 to 20 seconds …", file=sys.stderr, flush=True)
 
 

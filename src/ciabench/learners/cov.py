@@ -9,9 +9,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from ciabench.learners import mixture, pieces
 from ciabench.learners.base import MixtureClassifier
 from ciabench.learners.data import Floats, checked_weights, dense, with_target
+from ciabench.learners.lanes import LANES, empty_lines
+from ciabench.learners.mixture import EDGE, Work, find_likelihoods, make_work
+from ciabench.learners.pieces import Problem, dense_problem, distinct
 
 GRID, ZOOMS = 33, 4
 """Points of one search over α, and how often it is narrowed to the neighbours of the best."""
@@ -62,31 +64,40 @@ def vote_signs(psi: Floats) -> Floats:
     return signs
 
 
-@njit(cache=True)
-def parameters(means: Floats, g: Floats, alphas: Floats, edge: float) -> Floats:
-    """`theta` (len(alphas), 2, 1 + a) of the models with P(z = 1) = α: p = μ + α'δ and q = μ − αδ, clipped."""
-    theta = np.empty((alphas.size, 2, 1 + means.size))
-    for j, alpha in enumerate(alphas):
-        theta[j, 0, 0], theta[j, 1, 0] = 1 - alpha, alpha
+@njit(error_model="numpy")
+def set_parameters(theta: Floats, means: Floats, g: Floats, logits: Floats, edge: float) -> None:
+    """`theta` (·, 2, 1 + a) of the models with P(z = 1) = α, given as logits: p = μ + α'δ and q = μ − αδ, clipped."""
+    for j, logit in enumerate(logits):
+        alpha = 1 / (1 + np.exp(-logit))
         scale = 1 / np.sqrt(alpha * (1 - alpha))
+        theta[j, 0, 0], theta[j, 1, 0] = 1 - alpha, alpha
         for i in range(means.size):
             delta = g[i] * scale
             theta[j, 0, 1 + i] = min(max(means[i] - alpha * delta, edge), 1 - edge)
             theta[j, 1, 1 + i] = min(max(means[i] + (1 - alpha) * delta, edge), 1 - edge)
-    return theta
 
 
-@njit(cache=True)
-def search(problem: pieces.Problem, means: Floats, g: Floats, edge: float) -> tuple[Floats, float]:
-    """Parameters (2, 1 + a) of the likeliest α, and their log-likelihood."""
-    low, high = -7.0, 7.0
+@njit(cache=True, nogil=True)
+def zoom_in(
+    problem: Problem, means: Floats, g: Floats, edge: float, theta: Floats, work: Work, seats: Floats, found: Floats
+) -> int:
+    """Search α on a grid that is narrowed to the neighbours of the best; the last one's models stay in `theta`."""
+    low, high, best = -7.0, 7.0, 0
     for _ in range(ZOOMS):
         grid = np.linspace(low, high, GRID)
-        theta = parameters(means, g, 1 / (1 + np.exp(-grid)), edge)
-        likelihoods = mixture.log_likelihoods(problem, theta)
-        best = int(np.argmax(likelihoods))
+        set_parameters(theta, means, g, grid, edge)
+        find_likelihoods(problem, theta, work, seats, found)
+        best = int(np.argmax(found.reshape(-1)[:GRID]))
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]
-    return theta[best], float(likelihoods[best])
+    return best
+
+
+def search(problem: Problem, means: Floats, g: Floats, edge: float) -> tuple[Floats, float]:
+    """Parameters (2, 1 + a) of the likeliest α, and their log-likelihood."""
+    shape = 2, 1 + means.size
+    theta, found = np.empty((GRID, *shape)), empty_lines(-(-GRID // LANES))
+    best = zoom_in(problem, means, g, edge, theta, make_work(problem, 2), empty_lines(*shape), found)
+    return theta[best], float(found.ravel()[best])
 
 
 class COV(MixtureClassifier):
@@ -130,11 +141,11 @@ class COV(MixtureClassifier):
         """Fit to attributes X (s, n), 0/1, and labels y (s,)."""
         rows, codes = self._check_training_data(X, y)
         counts = checked_weights(sample_weight, codes.size)
-        distinct, counts = pieces.distinct(with_target(dense(self, rows), codes), counts)
-        means, psi = covariances(distinct.astype(np.float64), counts)
+        merged, counts = distinct(with_target(dense(self, rows), codes), counts)
+        means, psi = covariances(merged.astype(np.float64), counts)
         g = scaled_differences(psi) * vote_signs(psi)
-        problem = pieces.make_problem(distinct, counts)
-        theta, self.log_likelihood_ = search(problem, means, g, 1 / (counts.sum() + 2))
+        problem, edge = dense_problem(merged, counts), max(1 / (counts.sum() + 2), EDGE)
+        theta, self.log_likelihood_ = search(problem, means, g, edge)
         self.weights_, self.probs_ = theta[:, 0], theta[:, 1:].T
         self.alpha_ = float(self.weights_[1])
         return self

@@ -152,6 +152,9 @@ def _sparse_bits(learner: Any, X: Any) -> Any:
     """CSR matrix of stored ones."""
     if learner.binarize is not None and learner.binarize < 0:
         raise DataError(f"binarize={learner.binarize} would turn the zeros of sparse X into ones; use X.toarray().")
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     values = _numeric(X.data)
     stored = values > learner.binarize if learner.binarize is not None else values != 0
     if learner.binarize is None and not (values[stored] == 1).all():
@@ -159,7 +162,6 @@ def _sparse_bits(learner: Any, X: Any) -> Any:
         row = int(np.searchsorted(X.indptr, position, side="right")) - 1
         raise DataError(_bad_value(learner, values[position], row, int(X.indices[position])))
     bits = sparse.csr_matrix((stored.astype(np.uint8), X.indices, X.indptr), shape=X.shape, copy=True)
-    bits.sum_duplicates()
     bits.eliminate_zeros()
     return bits
 

@@ -37,7 +37,8 @@ class EM(MixtureClassifier):
     n_init : int
         Number of random starts.
     tol : float
-        A restart has converged when a plain EM step gains less than this in log-likelihood.
+        A restart has converged when a plain EM step gains less than this in log-likelihood; every second one is
+        looked at.
     max_iter : int
         Most E steps of a restart.
     accelerate : bool
@@ -181,7 +182,7 @@ class EM(MixtureClassifier):
         self.log_likelihood_ = float(self.log_likelihoods_[best])
         self.n_best_reproduced_ = int((fit.objective > fit.objective[best] - REPRODUCED).sum())
         self.converged_, self.n_iter_ = bool(fit.converged[best]), int(fit.n_evaluations[best])
-        self.restart_paths_ = [path[:n] for path, n in zip(fit.paths, fit.n_evaluations, strict=True)]
+        self.restart_paths_ = [path[:n].copy() for path, n in zip(fit.paths, fit.n_evaluations, strict=True)]
         self.n_classes_ = n_classes
         self.n_parameters_ = self.probs_.size + n_classes - 1
         self.aic_ = 2 * self.n_parameters_ - 2 * self.log_likelihood_

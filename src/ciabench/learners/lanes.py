@@ -5,14 +5,16 @@ value: arrays whose last axis has length `LANES` are read and written a line at 
 and the usual operators, with lanes or with numbers, become vector instructions on any processor that has them.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import extending, njit, types
+from numba import extending, types
 from numba.extending import models, overload, register_model
+from numpy.typing import NDArray
 
 intrinsic: Any = extending.intrinsic
 """Untyped: what is called is what numba makes of the function below it, without its first argument."""
@@ -55,12 +57,12 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, line: Any) -> An
     return builder.bitcast(builder.gep(data, [start]), DOUBLES.as_pointer())
 
 
-@njit
-def empty_lines(count: int) -> Any:
-    """Room for lines (count, LANES), none of which crosses a cache line: it would take twice as long to read."""
-    room = np.empty((count + 1) * LANES)
-    skipped = -room.ctypes.data % 64 // 8
-    return room[skipped : skipped + count * LANES].reshape(count, LANES)
+def empty_lines(*shape: int) -> NDArray[np.float64]:
+    """Room for lines (*shape, LANES), none of which crosses a cache line: it would take twice as long to read."""
+    size = math.prod(shape) * LANES
+    room = np.empty(size + LANES)
+    skipped = -room.__array_interface__["data"][0] % 64 // 8
+    return room[skipped : skipped + size].reshape(*shape, LANES)
 
 
 @intrinsic

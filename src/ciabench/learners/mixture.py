@@ -9,6 +9,9 @@ first term sums to (column totals) · A_0. The E step adds up A over the columns
 every row, and the M step goes the same way back. The two matrix products in their place would take two to three times
 as long at 75 attributes.
 
+Kernels that Python calls return nothing or a number: where numba has to make an object of what a long one returns, a
+Ctrl-C that came meanwhile is not told as such.
+
 References
 ----------
 Dempster, Laird & Rubin (1977), Maximum likelihood from incomplete data via the EM algorithm.
@@ -16,7 +19,6 @@ Dempster, Laird & Rubin (1977), Maximum likelihood from incomplete data via the 
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numba import njit
 
 from ciabench.learners.data import Floats
@@ -44,17 +46,15 @@ class Work(NamedTuple):
     chances: Floats
 
 
-@njit(error_model="numpy")
 def make_work(problem: Problem, n_classes: int) -> Work:
     """Room for the lanes of one evaluation."""
-    n_columns, n_pieces = problem.totals.size, problem.pieces.starts.size - 1
-    others = n_classes - 1
+    n_columns, n_pieces, others = problem.totals.size, problem.pieces.starts.size - 1, n_classes - 1
     return Work(
-        empty_lines(n_classes * n_columns),
-        empty_lines(others * n_pieces),
-        empty_lines(others * n_pieces),
-        empty_lines(n_classes * n_columns),
-        empty_lines(others * BLOCK),
+        lines=empty_lines(n_classes * n_columns),
+        sums=empty_lines(others * n_pieces),
+        piece_counts=empty_lines(others * n_pieces),
+        column_counts=empty_lines(n_classes * n_columns),
+        chances=empty_lines(others * BLOCK),
     )
 
 
@@ -157,7 +157,8 @@ def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
     for z in range(others):
         origin = (z + 1) * problem.totals.size
         gather(problem.pieces, 0, n_pieces, work.lines, origin, work.sums, z * n_pieces)
-    work.piece_counts[:] = 0.0
+    if counting:
+        work.piece_counts[:] = 0.0
     for start in range(0, problem.counts.size, BLOCK):
         counts = problem.counts[start : start + BLOCK]
         stop = start + counts.size
@@ -193,7 +194,7 @@ def reestimate(problem: Problem, theta: Floats, work: Work, updated: Floats) -> 
                 observed = load(counts, z * n_columns + width - 1 + i)
                 share = share_of(observed, smoothing)
             p = (load(counts, z * n_columns + i) + smoothing) * share
-            p = choose(observed + smoothing, spread(NOTHING), p, load(theta, z * width + 1 + i))
+            p = choose(observed + 2.0 * smoothing, spread(NOTHING), p, load(theta, z * width + 1 + i))
             store(updated, z * width + 1 + i, choose(p, high, high, larger(p, low)))
 
 
@@ -211,13 +212,18 @@ def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats) -> Any
     return objective
 
 
-@njit(cache=True, error_model="numpy")
-def log_likelihoods(problem: Problem, theta: Floats) -> Floats:
-    """(Penalised) log-likelihoods (R,) of many sets of parameters (R, k, 1 + a)."""
-    found = np.empty((len(theta) + LANES - 1) // LANES * LANES)
-    work, seats = make_work(problem, theta.shape[1]), empty_lines(theta[0].size).reshape(*theta.shape[1:], LANES)
+@njit(cache=True, nogil=True, error_model="numpy")
+def find_likelihoods(problem: Problem, theta: Floats, work: Work, seats: Floats, found: Floats) -> None:
+    """Fill `found` (a multiple of 8) with the (penalised) log-likelihoods of parameters (R, k, 1 + a)."""
     for first in range(0, len(theta), LANES):
         for lane in range(LANES):
             seats[:, :, lane] = theta[min(first + lane, len(theta) - 1)]
         store(found, first // LANES, expect(problem, seats, work, False))
-    return found[: len(theta)]
+
+
+def log_likelihoods(problem: Problem, theta: Floats) -> Floats:
+    """(Penalised) log-likelihoods (R,) of many sets of parameters (R, k, 1 + a)."""
+    n_sets, n_classes, width = theta.shape
+    found = empty_lines(-(-n_sets // LANES))
+    find_likelihoods(problem, theta, make_work(problem, n_classes), empty_lines(n_classes, width), found)
+    return found.ravel()[:n_sets]

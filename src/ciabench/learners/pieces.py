@@ -59,12 +59,18 @@ def make_problem(rows: Any, counts: Floats, smoothing: float = 0.0) -> Problem:
         pieces = incidence(design.indptr, design.indices)
         return Problem(pieces, same, same, counts, design.T @ counts, n_attributes, smoothing)
     if rows.dtype.kind == "f":
-        rows = np.column_stack([rows == 1, ~np.isnan(rows)])
-    else:
-        rows, counts = distinct(rows, counts)
-    members, totals = dense_pieces(rows.view(np.uint8), counts)
+        bits = np.column_stack([rows == 1, ~np.isnan(rows)]).view(np.uint8)
+        return dense_problem(bits, counts, smoothing)._replace(n_attributes=n_attributes)
+    return dense_problem(*distinct(rows, counts), smoothing)
+
+
+def dense_problem(bits: Bits, counts: Floats, smoothing: float = 0.0) -> Problem:
+    """Pieces of the rows of [bits | 1], as they are."""
+    n_samples, n_columns = bits.shape
+    members, totals = np.empty((n_samples, n_columns // GROUP + 1), dtype=np.uint32), np.zeros(n_columns + 1)
+    cut(bits, counts, members, totals)
     pieces = incidence(np.arange(0, members.size + 1, members.shape[1]), members)
-    return Problem(pieces, *pieces_and_columns(totals.size), counts, totals, n_attributes, smoothing)
+    return Problem(pieces, *pieces_and_columns(n_columns + 1), counts, totals, n_columns, smoothing)
 
 
 def distinct(rows: Bits, counts: Floats) -> tuple[Bits, Floats]:
@@ -79,22 +85,19 @@ def distinct(rows: Bits, counts: Floats) -> tuple[Bits, Floats]:
     return (present[:, None] >> np.arange(n_attributes) & 1).astype(np.uint8), merged[present]
 
 
-@njit(cache=True)
-def dense_pieces(rows: Bits, counts: Floats) -> tuple[NDArray[np.uint32], Floats]:
-    """Pieces of every row of [rows | 1], and its column totals."""
-    n_samples, n_columns = rows.shape
-    pieces = np.empty((n_samples, n_columns // GROUP + 1), dtype=np.uint32)
-    totals = np.zeros(n_columns + 1)
+@njit(cache=True, nogil=True)
+def cut(bits: Bits, counts: Floats, pieces: NDArray[np.uint32], totals: Floats) -> None:
+    """Pieces of every row of [bits | 1], and its column totals, which are 0 before."""
+    n_samples, n_columns = bits.shape
     for row in range(n_samples):
         for group in range(pieces.shape[1]):
             pattern, first = 0, group * GROUP
             for i in range(first, min(first + GROUP, n_columns)):
-                pattern |= rows[row, i] << (i - first)
-                totals[i] += rows[row, i] * counts[row]
+                pattern |= bits[row, i] << (i - first)
+                totals[i] += bits[row, i] * counts[row]
             pieces[row, group] = (group << GROUP) + pattern
         pieces[row, -1] += 1 << (n_columns % GROUP)
         totals[-1] += counts[row]
-    return pieces, totals
 
 
 @lru_cache(maxsize=16)
@@ -112,6 +115,6 @@ def pieces_and_columns(n_columns: int) -> tuple[Incidence, Incidence]:
 
 
 def incidence(starts: NDArray[Any], members: NDArray[Any]) -> Incidence:
-    """Incidence with members in the fewest bytes, because they are read again and again."""
+    """Incidence with members in two bytes where they fit, because they are read again and again."""
     width = np.uint16 if members.max(initial=0) < 2**16 else np.uint32
     return Incidence(starts.astype(np.uint64), members.ravel().astype(width))

@@ -18,7 +18,7 @@ from scipy.special import expit
 from ciabench.learners.data import Floats
 from ciabench.learners.elementary import larger
 from ciabench.learners.lanes import LANES, choose, empty_lines, load, spread, store
-from ciabench.learners.mixture import EDGE, em_step, make_work
+from ciabench.learners.mixture import EDGE, Work, em_step, make_work
 from ciabench.learners.pieces import Problem
 
 PLAIN_STEPS = 10
@@ -26,6 +26,15 @@ PLAIN_STEPS = 10
 
 START_SPREAD = 1.0
 """Standard deviation of the starts around the attribute means, in logits."""
+
+FIRST_STEPS = 64
+"""Steps that a path has room for at first."""
+
+MOST_STEPS = 2**62
+"""What stands for more steps than can be counted."""
+
+SUMS_AT_ONCE = 10**8
+"""Sums of lines that a kernel makes, in about a tenth of a second, before Python may see that Ctrl-C was pressed."""
 
 NOBODY = -1
 """What stands for a restart in a lane that has none."""
@@ -61,19 +70,17 @@ class Climbers(NamedTuple):
     limit: Floats
 
 
-@njit(error_model="numpy")
-def gather_climbers(starts: Floats) -> Climbers:
+def empty_fit(starts: Floats) -> Fit:
+    """Room for the ends of as many restarts as there are starts."""
+    n = len(starts)
+    return Fit(np.empty_like(starts), np.empty(n), np.zeros(n, bool), np.zeros(n, np.intp), np.empty((n, FIRST_STEPS)))
+
+
+def empty_lanes(starts: Floats) -> Climbers:
     """Lanes without restarts, and with the first start for numbers."""
-    n_classes, width = starts.shape[1:]
-    theta = empty_lines(5 * n_classes * width).reshape(5, n_classes, width, LANES)
-    values = empty_lines(5)
-    values[:] = 1.0
-    for lane in range(LANES):
-        theta[:, :, :, lane] = starts[0]
-    return Climbers(
-        np.full(LANES, NOBODY), theta[0], theta[1], theta[2], theta[3], theta[4],
-        values[0], values[1], values[2], values[3], values[4],
-    )  # fmt: skip
+    theta, values = empty_lines(5, *starts.shape[1:]), empty_lines(5)
+    theta[:], values[:] = starts[0][..., None], 1.0
+    return Climbers(np.full(LANES, NOBODY), *theta, *values)
 
 
 @njit(error_model="numpy")
@@ -137,17 +144,12 @@ def extrapolate(lanes: Climbers) -> None:
 
 
 @njit(error_model="numpy")
-def note(lanes: Climbers, objective: Floats, fit: Fit) -> Fit:
-    """Count an evaluation of every restart and add the objective to its path, which is given more room if need be."""
-    paths, capacity = fit.paths, fit.paths.shape[1]
-    if fit.n_evaluations.max() == capacity:
-        paths = np.empty((len(paths), 4 * capacity))
-        paths[:, :capacity] = fit.paths
+def note(lanes: Climbers, objective: Floats, fit: Fit) -> None:
+    """Count an evaluation of every restart and add the objective to its path."""
     for lane, restart in enumerate(lanes.restart):
         if restart != NOBODY:
-            paths[restart, fit.n_evaluations[restart]] = objective[lane]
+            fit.paths[restart, fit.n_evaluations[restart]] = objective[lane]
             fit.n_evaluations[restart] += 1
-    return Fit(fit.theta, fit.objective, fit.converged, fit.n_evaluations, paths)
 
 
 @njit(error_model="numpy")
@@ -162,34 +164,43 @@ def leave(lanes: Climbers, theta: Floats, objective: Floats, fit: Fit, tol: floa
             lanes.restart[lane] = NOBODY
 
 
-@njit(cache=True, error_model="numpy")
-def climb(problem: Problem, starts: Floats, tol: float, max_iter: int, plain_steps: int) -> Fit:
-    """Run EM from all starts (R, k, 1 + a) until a plain step gains less than `tol`."""
-    n = len(starts)
-    fit = Fit(np.empty_like(starts), np.empty(n), np.zeros(n, np.bool_), np.zeros(n, np.intp), np.empty((n, 64)))
-    work, lanes = make_work(problem, starts.shape[1]), gather_climbers(starts)
-    next_start = seat(lanes, starts, 0)
-    while lanes.restart.max() != NOBODY:
+@njit(cache=True, nogil=True, error_model="numpy")
+def climb(
+    problem: Problem, starts: Floats, next_start: int, lanes: Climbers, work: Work, fit: Fit,
+    tol: float, max_iter: int, plain_steps: int, cycles: int,
+) -> int:  # fmt: skip
+    """Let the restarts jump and step for some cycles, as long as paths have room; return the next start's number."""
+    for _ in range(cycles):
+        next_start = seat(lanes, starts, next_start)
+        if lanes.restart.max() == NOBODY or fit.n_evaluations.max() + 2 > fit.paths.shape[1]:
+            break
         store(lanes.at_jump, 0, em_step(problem, lanes.jump, work, lanes.landed))
         settle(lanes)
-        fit = note(lanes, lanes.at_start, fit)
+        note(lanes, lanes.at_start, fit)
         leave(lanes, lanes.start, lanes.at_start, fit, -np.inf, max_iter)
         store(lanes.at_first, 0, em_step(problem, lanes.first, work, lanes.second))
-        fit = note(lanes, lanes.at_first, fit)
+        note(lanes, lanes.at_first, fit)
         set_lengths(lanes, fit, plain_steps)
         extrapolate(lanes)
         leave(lanes, lanes.first, lanes.at_first, fit, tol, max_iter)
-        next_start = seat(lanes, starts, next_start)
-    return fit
+    return next_start
 
 
 def maximize(problem: Problem, starts: Floats, *, tol: float, max_iter: int, accelerate: bool = True) -> Fit:
-    """Run EM from all starts until a plain step gains less than `tol`, or for `max_iter` evaluations.
+    """Run EM from all starts (R, k, 1 + a) until a plain step gains less than `tol`, or for `max_iter` evaluations.
 
     A jump is kept only if its likelihood is at least that of the plain step before it; otherwise the next cycle goes
     on from the plain iterates, at no extra evaluation, and jumps half as far at most. So the likelihood never falls.
     """
-    return climb(problem, starts, float(tol), int(max_iter), PLAIN_STEPS if accelerate else int(max_iter) + 1)
+    fit, lanes, work, next_start = empty_fit(starts), empty_lanes(starts), make_work(problem, starts.shape[1]), 0
+    most = min(int(max_iter), MOST_STEPS)
+    plain_steps = PLAIN_STEPS if accelerate else most + 1
+    cycles = 1 + SUMS_AT_ONCE // (problem.rows.members.size * starts.shape[1] + 1)
+    while next_start < len(starts) or lanes.restart.max() != NOBODY:
+        next_start = climb(problem, starts, next_start, lanes, work, fit, float(tol), most, plain_steps, cycles)
+        if fit.n_evaluations.max() + 2 > fit.paths.shape[1]:
+            fit = fit._replace(paths=np.concatenate([fit.paths, np.empty_like(fit.paths)], axis=1))
+    return fit
 
 
 def random_starts(problem: Problem, n_classes: int, n_init: int, random: np.random.RandomState) -> Floats:

@@ -36,10 +36,16 @@ class Score(NamedTuple):
 
 
 class Yardstick(NamedTuple):
-    """Sums of the Bayes rule over some patterns, and the inverse of Σ P(z | x) P(z | x)ᵀ over them."""
+    """Sums of the Bayes rule over some patterns, Σ P(z | x) P(z | x)ᵀ over them, and its inverse."""
 
     best: Floats
+    products: Floats
     inverse: Floats
+
+    def extended(self, posterior: Floats, best: Floats) -> "Yardstick":
+        """Yardstick of these patterns and more."""
+        products = self.products + posterior.T @ posterior
+        return Yardstick(self.best + best, products, np.linalg.pinv(products, hermitian=True).astype(np.float64))
 
 
 class Scorer:
@@ -93,8 +99,8 @@ class Scorer:
             self.headroom = float(((advantage > 0) @ self._moments)[0])
         else:
             self._keep(np.empty((0, model.n), dtype=np.uint8), np.empty((0, model.k + 2)))
-            self._yardsticks = [Yardstick(np.zeros(model.k + 2), np.zeros((model.k, model.k)))]
-            self._products = np.zeros((model.k, model.k))
+            nothing = np.zeros((model.k, model.k))
+            self._yardsticks = [Yardstick(np.zeros(model.k + 2), nothing, nothing)]
             self._draw(BLOCK_DRAWS)
             self.headroom = self._gained(self._yardsticks[1].best, BLOCK_DRAWS)
         self.best = self.constant + self.headroom
@@ -143,7 +149,7 @@ class Scorer:
 
     def _summarize(self, sums: Floats, size: int) -> Score:
         """Ratio of mean gains over the first `size` draws, with its standard error."""
-        best, inverse = self._yardsticks[size // BLOCK_DRAWS]
+        best, _, inverse = self._yardsticks[size // BLOCK_DRAWS]
         gained, possible = self._gained(sums, size), self._gained(best, size)
         if possible == 0:
             return Score(self.constant + gained, np.nan, np.nan)
@@ -160,6 +166,7 @@ class Scorer:
             return
         X, moments = np.empty((size, self.model.n), dtype=np.uint8), np.empty((size, self.model.k + 2))
         X[:known], moments[:known] = self._X, self._moments
+        yardsticks = self._yardsticks.copy()
         for start in range(known, size, BLOCK_DRAWS):
             block = slice(start, start + BLOCK_DRAWS)
             X[block] = drawn = self.model.sample_attributes(BLOCK_DRAWS, self._rng)
@@ -168,14 +175,9 @@ class Scorer:
             moments[block, :-2] = posterior * advantage[:, None]
             moments[block, -2] = advantage**2
             moments[block, -1] = advantage * np.maximum(advantage, 0.0)
-            self._measure(posterior, (advantage > 0) @ moments[block])
+            yardsticks.append(yardsticks[-1].extended(posterior, (advantage > 0) @ moments[block]))
         self._keep(X, moments)
-
-    def _measure(self, posterior: Floats, best: Floats) -> None:
-        """Add a block of draws to the last yardstick, as the next."""
-        self._products = self._products + posterior.T @ posterior
-        inverse: Floats = np.linalg.pinv(self._products, hermitian=True).astype(np.float64)
-        self._yardsticks.append(Yardstick(self._yardsticks[-1].best + best, inverse))
+        self._yardsticks = yardsticks
 
     def _keep(self, X: Bits, moments: Floats) -> None:
         """Keep the patterns that rules are scored on; no rule can change them."""
