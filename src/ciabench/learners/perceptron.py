@@ -16,51 +16,63 @@ from ciabench.learners.data import Bits, Floats
 
 VARIANTS = ("plain", "averaged", "voted")
 
+WHOLE_VECTORS = 32
+"""Columns that a vectorised loop takes at a time; what is left over costs as much as all the rest."""
+
 VOTES_AT_ONCE = 2**22
 """Votes held in memory at a time while predicting."""
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _pass_dense(X: Any, y: Bits, weights: Floats, delayed: Floats, step: int, margin: float) -> Bits:
-    """One pass; adds updates to weights (bias last), updates times their step to delayed (if any); marks mistakes."""
+    """One pass over rows (x, 1, 0 …); adds updates to weights, updates times their step to delayed; marks mistakes."""
     mistakes = np.zeros(y.size, dtype=np.uint8)
-    n_features = X.shape[1]
     for row in range(y.size):
-        score = weights[n_features]
-        for i in range(n_features):
+        score = 0.0
+        for i in range(weights.size):
             score += X[row, i] * weights[i]
         sign = 1.0 if y[row] == 1 else -1.0
         if sign * score <= margin:
             mistakes[row] = 1
             late = sign * (step + row)
             # Two loops: in one they are not vectorised, at 3 times the cost.
-            for i in range(n_features):
+            for i in range(weights.size):
                 weights[i] += sign * X[row, i]
-            weights[n_features] += sign
-            if delayed.size:
-                for i in range(n_features):
-                    delayed[i] += late * X[row, i]
-                delayed[n_features] += late
+            for i in range(delayed.size):
+                delayed[i] += late * X[row, i]
     return mistakes
 
 
 @njit(cache=True)
 def _pass_sparse(X: Any, y: Bits, weights: Floats, delayed: Floats, step: int, margin: float) -> Bits:
-    """`_pass_dense` for X = (indptr, indices), in as many steps as there are ones."""
-    indptr, indices = X
+    """`_pass_dense` for X = (indptr, indices, n), in as many steps as there are ones; weight n is the bias."""
+    indptr, indices, bias = X
     mistakes = np.zeros(y.size, dtype=np.uint8)
     for row in range(y.size):
         ones = indices[indptr[row] : indptr[row + 1]]
         sign = 1.0 if y[row] == 1 else -1.0
-        if sign * (weights[-1] + weights[ones].sum()) <= margin:
+        if sign * (weights[bias] + weights[ones].sum()) <= margin:
             mistakes[row] = 1
             late = sign * (step + row)
             weights[ones] += sign
-            weights[-1] += sign
+            weights[bias] += sign
             if delayed.size:
                 delayed[ones] += late
-                delayed[-1] += late
+                delayed[bias] += late
     return mistakes
+
+
+def padded_width(n_features: int) -> int:
+    """Number of weights with that of the bias, and zeros up to what vectorised loops take without a rest."""
+    return -(-(n_features + 1) // WHOLE_VECTORS) * WHOLE_VECTORS
+
+
+def padded(rows: Bits) -> Bits:
+    """Rows (x, 1, 0 …) with as many columns as there are weights."""
+    n_samples, n_features = rows.shape
+    wide = np.zeros((n_samples, padded_width(n_features)), dtype=np.uint8)
+    wide[:, :n_features], wide[:, n_features] = rows, 1
+    return wide
 
 
 def vote(rows: Any, updates: Any, signs: Floats, survivals: Floats) -> Floats:
@@ -144,8 +156,8 @@ class Perceptron(OnlineClassifier):
     def _start(self) -> None:
         check_choice("variant", self.variant, VARIANTS)
         self._begun_as = self.variant
-        self._weights = np.zeros(self.n_features_in_ + 1)
-        self._delayed = np.zeros(self.n_features_in_ + 1 if self.variant == "averaged" else 0)
+        self._weights = np.zeros(padded_width(self.n_features_in_))
+        self._delayed = np.zeros(self._weights.size if self.variant == "averaged" else 0)
         self._n_steps = self.n_mistakes_ = 0
         self._updates: Any = None
         self._signs, self._steps = np.empty(0), np.empty(0, dtype=np.int64)
@@ -158,28 +170,29 @@ class Perceptron(OnlineClassifier):
             raise ParameterError(
                 f"variant was {self._begun_as!r} when learning began and is now {self.variant!r}; fit begins anew."
             )
+        is_dense, n = isinstance(rows, np.ndarray), self.n_features_in_
+        kernel, data = (_pass_dense, padded(rows)) if is_dense else (_pass_sparse, (rows.indptr, rows.indices, n))
         for _ in range(self.n_passes):
-            self._pass(rows, codes)
+            mistakes = kernel(data, codes, self._weights, self._delayed, self._n_steps, float(self.margin))
+            self._remember(rows, codes, mistakes)
         if self.variant == "voted":
             return self
         # Mean of the weights over all steps: an update at step t lasts for the other n_steps − t.
         late = self._delayed / self._n_steps if self.variant == "averaged" else 0.0
         rule = self._weights - late
-        return self._set_rule(rule[:-1], rule[-1])
+        return self._set_rule(rule[:n], rule[n])
 
-    def _pass(self, rows: Any, codes: Bits) -> None:
-        is_dense = isinstance(rows, np.ndarray)
-        kernel, data = (_pass_dense, rows) if is_dense else (_pass_sparse, (rows.indptr, rows.indices))
-        mistakes = kernel(data, codes, self._weights, self._delayed, self._n_steps, float(self.margin))
+    def _remember(self, rows: Any, codes: Bits, mistakes: Bits) -> None:
+        """Count the updates of one pass and, for votes, keep them: survivors are their partial sums."""
         self.n_mistakes_ += int(mistakes.sum())
         if self.variant == "voted":
-            self._remember(rows, codes, np.flatnonzero(mistakes))
+            made = np.flatnonzero(mistakes)
+            self._keep(rows[made], np.where(codes[made], 1.0, -1.0), self._n_steps + made)
         self._n_steps += codes.size
 
-    def _remember(self, rows: Any, codes: Bits, mistakes: NDArray[np.int64]) -> None:
-        """Keep the updates of one pass, of which the survivors are the partial sums."""
-        blocks = [rows[mistakes]] if self._updates is None else [self._updates, rows[mistakes]]
+    def _keep(self, updates: Any, signs: Floats, steps: NDArray[np.int64]) -> None:
+        blocks = [updates] if self._updates is None else [self._updates, updates]
         is_sparse = any(map(sparse.issparse, blocks))
         self._updates = sparse.vstack(blocks, format="csr") if is_sparse else np.concatenate(blocks)
-        self._signs = np.append(self._signs, 2.0 * codes[mistakes] - 1)
-        self._steps = np.append(self._steps, self._n_steps + mistakes)
+        self._signs = np.append(self._signs, signs)
+        self._steps = np.append(self._steps, steps)
