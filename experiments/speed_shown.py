@@ -10,8 +10,9 @@ def picture(table: pd.DataFrame, path: Path) -> None:
     shown = table[table["peer"] != "floor"].iloc[::-1]
     _, ax = plt.subplots(figsize=(9, 0.32 * len(shown) + 1), layout="constrained")
     bars = ax.barh(shown["what"] + " " + shown["setting"] + " / " + shown["peer"], shown["ratio"], color="#0072B2")
-    ax.bar_label(bars, fmt="{:.3g}×", padding=3)
+    ax.bar_label(bars, fmt=lambda ratio: f"{ratio:,.0f}×" if ratio >= 10 else f"{ratio:.1f}×", padding=3)
     ax.set(xscale="log", xlabel="times faster than the peer (processor time)")
+    ax.xaxis.set_major_formatter("{x:,g}")
     ax.axvline(1, color="0.6")
     ax.spines[["top", "right"]].set_visible(False)
     plt.savefig(path, dpi=150)
@@ -23,6 +24,7 @@ def picture_growth(table: pd.DataFrame, path: Path) -> None:
         ax.loglog(part[name], part["seconds"] * 1e3, "o-", color="#0072B2")
         ax.set(xlabel={"size": "rows (n = 75)", "n": "attributes (2,000 rows)"}[name], ylabel="ms an evaluation")
         ax.set_xticks(part[name], [f"{value:,}" for value in part[name]])
+        ax.yaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
     plt.savefig(path, dpi=150)
 
