@@ -148,7 +148,7 @@ def load(folder):
 
 
 def leak(folder):
-    """Memory in as many cells as 24 hours of the paper's experiment have, of which 600 take four minutes."""
+    """Memory in 216,000 cells."""
     subprocess.run([sys.executable, HERE / "load.py", "leak", "216000"], check=True)
 
 

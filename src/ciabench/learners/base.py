@@ -6,6 +6,7 @@ Inside the learners X is a C-contiguous uint8 array or a CSR matrix whose stored
 
 import os
 import sys
+import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import cache
@@ -55,7 +56,7 @@ def drop_old_kernels() -> None:
     with suppress(OSError):
         changed = max(source.stat().st_mtime for source in Path(__file__).parent.glob("*.py"))
         for index in kept_kernels():
-            if index.stat().st_mtime < changed:
+            if index.stat().st_mtime < changed < time.time():
                 index.unlink()
 
 
