@@ -16,7 +16,8 @@ Seed = int | np.random.Generator | None
 ENUMERATION_LIMIT = 14
 """Up to this n expectations are sums over all 2**n patterns; beyond, averages over a sample.
 
-Measured by `experiments/world_speed.py`: 2**14 patterns cost as much as the 20,000 draws they replace.
+No rule is then asked for more rows than the 20,000 draws that they replace; for linear rules it would pay up to 16
+(`experiments/world_speed.py`).
 """
 
 DIFFICULTY_DRAWS = 100_000
