@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciabench.lab.learner import Learner
-from ciabench.lab.tasks import Bits
+
+Bits = NDArray[np.uint8]
 
 ERROR_LENGTH = 8_000
 """Characters kept of an error; the end of a traceback says most."""

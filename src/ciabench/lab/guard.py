@@ -15,9 +15,8 @@ import threading
 from collections.abc import Callable
 from typing import IO, Any, TypeVar, cast
 
-from ciabench.lab.fitting import Bench, Fit, FitError, traceback_text
+from ciabench.lab.fitting import Bench, Bits, Fit, FitError, traceback_text
 from ciabench.lab.learner import Learner
-from ciabench.lab.tasks import Bits
 
 Answer = TypeVar("Answer")
 
