@@ -88,8 +88,8 @@ def log_joint(X: Any, weights: Floats, probs: Floats) -> Floats:
 def _products(X: NDArray[Any], coefficients: Floats) -> Floats:
     """Coefficients (..., k, n) times X (..., s, n), shape (..., k, s).
 
-    Reductions over the few hidden values then run along whole columns, twice as fast. Of many hidden values a matrix
-    product is made in less time than a float copy of X costs.
+    Reductions over the few hidden values then run along whole columns, twice as fast. For many hidden values
+    a float copy of X and one matrix product take less time than passing over its bytes for each.
     """
     if X.dtype == np.uint8 and X.ndim == coefficients.ndim == 2 and len(coefficients) <= MANY:
         return np.stack([linear_scores(X, line, 0.0) for line in np.ascontiguousarray(coefficients)])

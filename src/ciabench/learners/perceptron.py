@@ -17,7 +17,7 @@ from ciabench.learners.data import Bits, Floats
 VARIANTS = ("plain", "averaged", "voted")
 
 WHOLE_VECTORS = 32
-"""Columns that a vectorised loop takes at a time; what is left over costs as much as all the rest."""
+"""Columns that a vectorised loop takes at a time; a rest of 11 beside 64 costs a quarter of the time."""
 
 VOTES_AT_ONCE = 2**22
 """Votes held in memory at a time while predicting."""
