@@ -14,13 +14,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ciabench import CIAFamily
-from ciabench.lab.experiment import validate
-from ciabench.lab.learner import from_estimator, resolve
-from ciabench.lab.runner import JobQueue, run_cells
-from ciabench.lab.store import Store
+from ciabench.lab.plan.experiment import validate
+from ciabench.lab.plan.learner import from_estimator, resolve
+from ciabench.lab.compute.runner import JobQueue, run_cells
+from ciabench.lab.storage.store import Store
 from ciabench.lab.tasks import CIATasks, Task
-from ciabench.lab.trial import CellRow, Job, Plan, ScoreRow
-from ciabench.lab.workers import pool
+from ciabench.lab.compute.trial import CellRow, Job, Plan, ScoreRow
+from ciabench.lab.compute.workers import pool
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Scorer
 

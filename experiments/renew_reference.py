@@ -16,8 +16,8 @@ from ciabench.findings import verdicts
 from ciabench.findings.claims import Finding, check_claims
 from ciabench.findings.figures import write_figures
 from ciabench.findings.selection import combined
-from ciabench.lab.export import export
-from ciabench.lab.store import Store
+from ciabench.lab.storage.export import export
+from ciabench.lab.storage.store import Store
 
 EXPERIMENTS = ("paper", "omitted", "beyond", "spelling")
 DRAWN = ("paper", "spelling")

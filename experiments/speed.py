@@ -26,11 +26,11 @@ import plain_harness
 import speed_fresh
 import speed_shown
 from ciabench import EM, CIAFamily, NaiveBayes, Perceptron, Winnow
-from ciabench.lab.guard import Guard
-from ciabench.lab.learner import resolve
+from ciabench.lab.compute.guard import Guard
+from ciabench.lab.plan.learner import resolve
 from ciabench.lab.tasks import CIATasks
-from ciabench.lab.trial import CellRow, Job, Plan, run_cell
-from ciabench.learners import pieces, restarts
+from ciabench.lab.compute.trial import CellRow, Job, Plan, run_cell
+from ciabench.latent import pieces, restarts
 
 SIZES = [(100, 10), (1000, 10), (10000, 10), (100, 75), (1000, 75), (10000, 75), (1000, 500)]
 PROTOCOL_SIZES = (10, 30, 100, 300, 1000)

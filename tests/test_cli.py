@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from ciabench.cli import main
-from ciabench.lab.results import COLUMNS, Results
+from ciabench.lab.storage.results import COLUMNS, Results
 
 TOML = """
 name = "tiny"

@@ -10,8 +10,8 @@ import pytest
 
 from ciabench import COV, EM, CIAFamily, Winnow
 from ciabench.findings.regression import compare
-from ciabench.lab.provenance import environment
-from ciabench.lab.results import Results
+from ciabench.lab.storage.provenance import environment
+from ciabench.lab.storage.results import Results
 from ciabench.lab.session import learning_curve
 from ciabench.learners import cov
 

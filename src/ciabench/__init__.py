@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from ciabench.findings.pictures import plot_difference as plot_difference
     from ciabench.findings.pictures import plot_model as plot_model
     from ciabench.findings.pictures import plot_restarts as plot_restarts
-    from ciabench.lab.results import Results as Results
     from ciabench.lab.session import learning_curve as learning_curve
+    from ciabench.lab.storage.results import Results as Results
     from ciabench.learners.cov import COV as COV
     from ciabench.learners.em import EM as EM
     from ciabench.learners.naive_bayes import NaiveBayes as NaiveBayes
@@ -26,7 +26,7 @@ _HOMES = {
     "EM": "learners.em",
     "NaiveBayes": "learners.naive_bayes",
     "Perceptron": "learners.perceptron",
-    "Results": "lab.results",
+    "Results": "lab.storage.results",
     "Winnow": "learners.winnow",
     "learning_curve": "lab.session",
     "plot_curves": "findings.figures",

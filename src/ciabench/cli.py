@@ -16,7 +16,7 @@ from ciabench import __version__
 from ciabench.errors import CIABenchError
 
 if TYPE_CHECKING:
-    from ciabench.lab.experiment import Experiment
+    from ciabench.lab.plan.experiment import Experiment
 
 SHOWN_FAILURES = 10
 FILE_TO_WRITE = click.Path(path_type=Path, dir_okay=False)
@@ -117,7 +117,7 @@ def run(
 @example("ciabench status results/paper.db")
 def status(store: Path) -> None:
     """Tell how far an experiment is, and what failed."""
-    from ciabench.lab.store import Store
+    from ciabench.lab.storage.store import Store
 
     with Store(store) as opened:
         counts, failures = opened.counts(), list(opened.failures())
@@ -140,8 +140,8 @@ def status(store: Path) -> None:
 @example("ciabench export results/paper.db --to csv --out paper.csv")
 def export(store: Path, form: Literal["csv", "json", "parquet"], out: Path | None, no_timings: bool) -> None:
     """Write the rows of a store as a table, with what is needed to make it again beside it."""
-    from ciabench.lab import export as tables
-    from ciabench.lab.store import Store
+    from ciabench.lab.storage import export as tables
+    from ciabench.lab.storage.store import Store
 
     with Store(store) as opened:
         if out is not None:
@@ -165,7 +165,7 @@ def figures(store: Path, out: Path) -> None:
 
     matplotlib.use("agg")
     from ciabench.findings.figures import write_figures
-    from ciabench.lab.results import Results
+    from ciabench.lab.storage.results import Results
 
     written = write_figures(Results(store).rows(), out)
     click.echo(f"{out}: {len(written)} files, {written[0].name} to {written[-1].name}.")
@@ -183,7 +183,7 @@ def claims(stores: tuple[Path, ...], json_file: Path | None, markdown_file: Path
     from ciabench.findings import verdicts
     from ciabench.findings.claims import check_claims
     from ciabench.findings.selection import combined
-    from ciabench.lab.results import Results
+    from ciabench.lab.storage.results import Results
 
     findings = check_claims(combined(Results(store).rows() for store in stores))
     for file, text in ((json_file, verdicts.to_json), (markdown_file, verdicts.to_markdown)):
@@ -252,7 +252,7 @@ def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: in
 @example("ciabench info")
 def info() -> None:
     """Print versions, BLAS, processor and threads."""
-    from ciabench.lab.provenance import environment
+    from ciabench.lab.storage.provenance import environment
 
     click.echo(json.dumps(environment(), indent=2))
 
@@ -261,15 +261,15 @@ def info() -> None:
 @example("ciabench schema > experiment.schema.json")
 def schema() -> None:
     """Print the JSON schema of experiment files."""
-    from ciabench.lab import experiment
+    from ciabench.lab.plan import experiment
 
     click.echo(json.dumps(experiment.schema(), indent=2))
 
 
 def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "Experiment":
     """Read the experiment from its file, or from results."""
-    from ciabench.lab import experiment as files
-    from ciabench.lab.export import spec_of
+    from ciabench.lab.plan import experiment as files
+    from ciabench.lab.storage.export import spec_of
 
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))

@@ -5,7 +5,7 @@ import random
 from harness import exported
 
 from ciabench.errors import CIABenchError
-from ciabench.lab.results import Results
+from ciabench.lab.storage.results import Results
 
 
 def flips(path, target, count, seed=0):

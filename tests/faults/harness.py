@@ -9,10 +9,10 @@ from typing import NamedTuple
 from click.testing import CliRunner
 
 from ciabench.cli import main
-from ciabench.lab.experiment import validate
-from ciabench.lab.export import export
+from ciabench.lab.plan.experiment import validate
+from ciabench.lab.storage.export import export
 from ciabench.lab.session import run_experiment
-from ciabench.lab.store import Store
+from ciabench.lab.storage.store import Store
 
 TOML = """
 name = "faults"

@@ -16,8 +16,8 @@ from ciabench import COV, EM, CIAFamily, CIAModel, NaiveBayes, Perceptron, Resul
 from ciabench.errors import CIABenchError
 from ciabench.findings.curves import learning_curves
 from ciabench.findings.regression import compare
-from ciabench.lab.experiment import load, validate
-from ciabench.lab.results import COLUMNS
+from ciabench.lab.plan.experiment import load, validate
+from ciabench.lab.storage.results import COLUMNS
 
 numbers = st.integers(-(2**70), 2**70) | st.floats() | st.sampled_from([0, 1, 2, 10, 0.5, 0.9, 2**63, 10**9])
 scalars = numbers | st.booleans() | st.text(max_size=8)

@@ -18,7 +18,7 @@ import psutil
 from harness import experiment, exported, made
 
 from ciabench.lab.session import run_experiment
-from ciabench.lab.store import Store
+from ciabench.lab.storage.store import Store
 
 TRIALS = {1: 60, 2: 150}
 """Trials of runs with so many workers: a second of work or less."""

@@ -13,10 +13,10 @@ import numpy as np
 import psutil
 from harness import experiment
 
-from ciabench.lab.runner import run_cells
-from ciabench.lab.store import Store
-from ciabench.lab.trial import CellRow, Job, ScoreRow
-from ciabench.lab.workers import pool
+from ciabench.lab.compute.runner import run_cells
+from ciabench.lab.storage.store import Store
+from ciabench.lab.compute.trial import CellRow, Job, ScoreRow
+from ciabench.lab.compute.workers import pool
 
 sys.path.append(str(Path(__file__).parents[1] / "lab"))
 

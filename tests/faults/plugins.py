@@ -2,7 +2,7 @@
 
 from harness import exported, made
 
-from ciabench.lab.store import Store
+from ciabench.lab.storage.store import Store
 
 CAUSES = {
     "Raises": "ZeroDivisionError: on purpose",

@@ -20,8 +20,8 @@ from damage import cuts, flips, refused_stores, refused_tables  # noqa: E402
 from harness import TOML, ciabench, exported, made, refusal  # noqa: E402
 from plugins import CAUSES, WELL, failures_among  # noqa: E402
 
-from ciabench.lab.export import export  # noqa: E402
-from ciabench.lab.store import Store  # noqa: E402
+from ciabench.lab.storage.export import export  # noqa: E402
+from ciabench.lab.storage.store import Store  # noqa: E402
 
 INPUTS = {"experiments": 10_000, "arguments": 1_000, "arrays": 1_000, "parameters": 1_000, "frames": 1_000}
 

@@ -9,10 +9,10 @@ from damage import cuts, flips, refused_stores, refused_tables
 from harness import TOML, asked, experiment, refusal
 
 from ciabench.errors import StoreError
-from ciabench.lab.export import export, spec_of
-from ciabench.lab.results import Results
+from ciabench.lab.storage.export import export, spec_of
+from ciabench.lab.storage.results import Results
 from ciabench.lab.session import run_experiment
-from ciabench.lab.store import Store
+from ciabench.lab.storage.store import Store
 
 
 @pytest.mark.parametrize(("damaged", "least"), [(flips, 5), (cuts, 40)])

@@ -11,7 +11,7 @@ import pytest
 from harness import TOML, asked, ciabench, experiment, exported, made, refusal
 
 from ciabench.lab.session import run_experiment
-from ciabench.lab.store import Store
+from ciabench.lab.storage.store import Store
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
 

@@ -4,7 +4,7 @@ from harness import asked
 from load import filled, measure_leak
 
 from ciabench.findings import curves
-from ciabench.lab import results
+from ciabench.lab.storage import results
 
 
 def test_rows_are_the_same_in_small_pieces_and_in_one(tmp_path, monkeypatch):

@@ -8,11 +8,11 @@ from harness import TOML, asked, experiment, refusal
 
 from ciabench import CIAFamily, NaiveBayes, learning_curve
 from ciabench.errors import ExperimentError
-from ciabench.lab.learner import find_class
-from ciabench.lab.results import Results
+from ciabench.lab.plan.learner import find_class
+from ciabench.lab.storage.results import Results
 from ciabench.lab.session import run_experiment
-from ciabench.lab.store import Store
-from ciabench.lab.trial import CellRow, ScoreRow
+from ciabench.lab.storage.store import Store
+from ciabench.lab.compute.trial import CellRow, ScoreRow
 
 SOURCE = Path(__file__).parents[2] / "src" / "ciabench"
 TRAP = "from pathlib import Path\nPath('sprung').touch()\nfrom hostile import Majority\n"
@@ -94,7 +94,7 @@ def test_no_learner_is_called_what_a_spreadsheet_would_run_or_a_legend_would_dro
 
 def test_no_table_is_made_of_a_store_with_such_a_name(tmp_path, monkeypatch):
     with monkeypatch.context() as lenient:
-        lenient.setattr("ciabench.lab.learner.NO_FIRST_CHARACTERS", ())
+        lenient.setattr("ciabench.lab.plan.learner.NO_FIRST_CHARACTERS", ())
         named = [{"use": "NaiveBayes", "name": "=HYPERLINK(1)"}]
         run_experiment(experiment(learners=named, trials=1), tmp_path, progress="silent")
     assert "can not be called '=HYPERLINK(1)'" in refusal(asked("export", tmp_path / "faults.db", "--to", "csv"))

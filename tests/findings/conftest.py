@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from ciabench import CIAFamily
-from ciabench.lab.experiment import validate
-from ciabench.lab.provenance import environment
-from ciabench.lab.store import Store
+from ciabench.lab.plan.experiment import validate
+from ciabench.lab.storage.provenance import environment
+from ciabench.lab.storage.store import Store
 from ciabench.lab.tasks import CIATasks
-from ciabench.lab.trial import CellRow, ScoreRow
+from ciabench.lab.compute.trial import CellRow, ScoreRow
 
 matplotlib.use("agg")
 

@@ -4,13 +4,13 @@ import sys
 import pytest
 
 from ciabench.findings.regression import SMALLEST_DROP
-from ciabench.lab.results import COLUMNS
+from ciabench.lab.storage.results import COLUMNS
 
 pytest_plugins = ["pytester"]
 
 TEST = """
 import pandas as pd
-from ciabench.lab.results import Results
+from ciabench.lab.storage.results import Results
 
 def test_curves(t_curve_regression):
     t_curve_regression.check(Results("rows.csv").rows(), "mine"{options})

@@ -7,7 +7,7 @@ from ciabench.cli import main
 from ciabench.errors import StoreError
 from ciabench.findings.regression import compare
 from ciabench.findings.resampling import DRAWS, critical_value, paired, unpaired
-from ciabench.lab.results import COLUMNS
+from ciabench.lab.storage.results import COLUMNS
 
 SIZES = (10, 100, 1000)
 NOISE = {10: 1.0, 100: 0.3, 1000: 0.1}

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from ciabench.cli import main
 from ciabench.errors import StoreError
 from ciabench.findings.report import _curve_data, write_report
-from ciabench.lab.export import spec_of
+from ciabench.lab.storage.export import spec_of
 
 EVIL = "</script><script>document.title='broken'</script>"
 

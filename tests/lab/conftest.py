@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from ciabench.lab.experiment import validate
-from ciabench.lab.export import export
+from ciabench.lab.plan.experiment import validate
+from ciabench.lab.storage.export import export
 from ciabench.lab.session import run_experiment
-from ciabench.lab.store import Store
+from ciabench.lab.storage.store import Store
 
 SMALL = {
     "name": "small",

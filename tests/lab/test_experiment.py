@@ -4,7 +4,7 @@ import json
 import pytest
 
 from ciabench.errors import ExperimentError
-from ciabench.lab.experiment import load, schema, validate
+from ciabench.lab.plan.experiment import load, schema, validate
 
 PAPER = """
 name = "paper"

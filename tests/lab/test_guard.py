@@ -3,9 +3,9 @@ import time
 import numpy as np
 import pytest
 
-from ciabench.lab.fitting import FitError
-from ciabench.lab.guard import Guard
-from ciabench.lab.learner import resolve
+from ciabench.lab.compute.fitting import FitError
+from ciabench.lab.compute.guard import Guard
+from ciabench.lab.plan.learner import resolve
 
 X = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8)
 Y = np.array([0, 1, 1], dtype=np.uint8)

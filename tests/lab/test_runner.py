@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from ciabench.lab.runner import BATCH_SECONDS, MOST_CELLS, SUSPECT_AFTER, JobQueue, run_cells
-from ciabench.lab.trial import CellRow, Job
-from ciabench.lab.workers import pool
+from ciabench.lab.compute.runner import BATCH_SECONDS, MOST_CELLS, SUSPECT_AFTER, JobQueue, run_cells
+from ciabench.lab.compute.trial import CellRow, Job
+from ciabench.lab.compute.workers import pool
 
 
 def jobs(count):

@@ -9,10 +9,10 @@ import pytest
 from sklearn.naive_bayes import BernoulliNB
 
 from ciabench.errors import ExperimentError, RunError
-from ciabench.lab.learner import resolve
-from ciabench.lab.results import COLUMNS, Results
+from ciabench.lab.plan.learner import resolve
+from ciabench.lab.storage.results import COLUMNS, Results
 from ciabench.lab.session import learning_curve, run_experiment
-from ciabench.lab.store import Store
+from ciabench.lab.storage.store import Store
 from ciabench.world.family import CIAFamily
 
 BAYES = {"use": "sklearn.naive_bayes:BernoulliNB", "name": "bayes"}
@@ -53,7 +53,7 @@ def test_dask_gives_the_same_also_when_a_worker_is_killed(small, table, referenc
 
 
 def test_a_cluster_that_does_not_answer_is_told(small, tmp_path, monkeypatch):
-    monkeypatch.setattr("ciabench.lab.cluster.SCHEDULER_TIMEOUT", "1s")
+    monkeypatch.setattr("ciabench.lab.compute.cluster.SCHEDULER_TIMEOUT", "1s")
     with pytest.raises(RunError, match="no Dask scheduler answers at 'tcp:"):
         run_experiment(small(), tmp_path, backend="dask", scheduler="tcp://127.0.0.1:9")
 

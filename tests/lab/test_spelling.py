@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 from ciabench.errors import ExperimentError, StoreError
-from ciabench.lab.experiment import validate
-from ciabench.lab.results import COLUMNS, Results
+from ciabench.lab.plan.experiment import validate
+from ciabench.lab.storage.results import COLUMNS, Results
 from ciabench.lab.session import run_experiment
-from ciabench.lab.store import Store
+from ciabench.lab.storage.store import Store
 from ciabench.world import corpus, spelling
 
 LEARNERS = ["NaiveBayes", {"use": "sklearn.naive_bayes:BernoulliNB", "name": "bayes"}, "hostile:Random"]

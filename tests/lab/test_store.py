@@ -5,9 +5,9 @@ import sqlite3
 import pytest
 
 from ciabench.errors import StoreError
-from ciabench.lab.results import COLUMNS
-from ciabench.lab.store import Store
-from ciabench.lab.trial import CellRow, ScoreRow
+from ciabench.lab.storage.results import COLUMNS
+from ciabench.lab.storage.store import Store
+from ciabench.lab.compute.trial import CellRow, ScoreRow
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ciabench.lab.guard import Guard
-from ciabench.lab.learner import from_estimator, resolve
+from ciabench.lab.compute.guard import Guard
+from ciabench.lab.plan.learner import from_estimator, resolve
 from ciabench.lab.tasks import BLOCK
-from ciabench.lab.trial import Job, run_cell
+from ciabench.lab.compute.trial import Job, run_cell
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from stepmix.stepmix import StepMix
 
 from ciabench import EM, CIAFamily, CIAModel, bernoulli
 from ciabench.errors import ParameterError
-from ciabench.learners import pieces, restarts
+from ciabench.latent import pieces, restarts
 
 STOUFFER_TOBY = [42, 23, 6, 25, 6, 24, 7, 38, 1, 4, 1, 6, 2, 9, 2, 20]
 """Counts of ++++, +++−, … −−−− among 216 persons (Stouffer & Toby 1951, form A)."""

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from ciabench.bernoulli import all_patterns
+from ciabench.probability.bernoulli import all_patterns
 from ciabench.errors import ParameterError
 from ciabench.learners.perceptron import VARIANTS, Perceptron
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ciabench.bernoulli import all_patterns
+from ciabench.probability.bernoulli import all_patterns
 from ciabench.errors import DataError, ParameterError
 from ciabench.learners.winnow import LEAST, Winnow
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ciabench import CIAFamily
-from ciabench.bernoulli import all_patterns
+from ciabench.probability.bernoulli import all_patterns
 from ciabench.errors import FamilyError, ParameterError
 from ciabench.world import calibration
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from ciabench import CIAModel
-from ciabench.bernoulli import all_patterns
+from ciabench.probability.bernoulli import all_patterns
 from ciabench.errors import ModelError, ParameterError
 from ciabench.world import model as model_module
 

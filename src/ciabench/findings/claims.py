@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ciabench.bernoulli import all_patterns
 from ciabench.errors import StoreError
 from ciabench.findings.curves import passing_sizes
 from ciabench.findings.evidence import Estimate, Evidence, Level, Verdict, above, below, decided, verdict, within
 from ciabench.findings.selection import Data, Family, named
 from ciabench.findings.spelling import mean_leads
+from ciabench.probability.bernoulli import all_patterns
 from ciabench.world.model import CIAModel
 
 ERROR_RATE = 0.05

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
+from ciabench.arrays import Floats
 from ciabench.errors import StoreError
-from ciabench.lab.results import Results
-
-Floats = NDArray[np.float64]
+from ciabench.lab.storage.results import Results
 
 FAMILY = ["n", "k", "b"]
 RESAMPLES = 1_000

@@ -7,12 +7,11 @@ when it is shown to hold, *contradicts* it when the opposite is shown, and is *u
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from ciabench.arrays import Floats
 from ciabench.errors import StoreError
 
-Floats = NDArray[np.float64]
 Outcome = Literal["supports", "contradicts", "undecided"]
 Verdict = Literal["reproduced", "not reproduced", "not enough trials", "no data"]
 

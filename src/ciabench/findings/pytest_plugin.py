@@ -76,7 +76,7 @@ class TCurveRegression:
 
 def _write(rows: "pd.DataFrame", path: Path) -> None:
     """Write a baseline: equal results are equal bytes."""
-    from ciabench.lab.results import COLUMNS, LABELS, Results
+    from ciabench.lab.storage.results import COLUMNS, LABELS, Results
 
     table = Results(rows).rows()[COLUMNS[:-1]].sort_values(LABELS)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,9 +21,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from ciabench.arrays import Floats
 from ciabench.errors import StoreError
-from ciabench.findings.resampling import Differences, Floats, column_means, critical_value, paired, unpaired
-from ciabench.lab.results import LABELS, MEASURES, Results
+from ciabench.findings.resampling import Differences, column_means, critical_value, paired, unpaired
+from ciabench.lab.storage.results import LABELS, MEASURES, Results
 
 FALSE_ALARMS = 0.005
 """Probability that a comparison of equal laws finds any change."""

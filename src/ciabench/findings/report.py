@@ -23,8 +23,8 @@ from ciabench.findings.claims import check_claims
 from ciabench.findings.curves import FAMILY, learning_curves, paired_differences
 from ciabench.findings.figures import CEILING, COLORS, FLOOR, KNOWN, style
 from ciabench.findings.selection import Family, family_names
-from ciabench.lab.results import Results
-from ciabench.lab.store import Failure, Store
+from ciabench.lab.storage.results import Results
+from ciabench.lab.storage.store import Failure, Store
 
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "triangle-left")
 DASHES = ("solid", "8px,2px", "solid", "5px,2px,2px,2px", "2px,2px", "8px,2px,2px,2px,2px,2px", "5px,3px", "2px,4px")

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from ciabench.arrays import Floats
 from ciabench.errors import StoreError
-from ciabench.findings.curves import FAMILY, Floats, paired_trials
+from ciabench.findings.curves import FAMILY, paired_trials
 from ciabench.findings.evidence import Estimate, Level
-from ciabench.lab.results import TASK
+from ciabench.lab.storage.results import TASK
 
 Family = tuple[int, int, float]
 

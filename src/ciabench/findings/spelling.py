@@ -8,10 +8,10 @@ from rich.table import Table
 from scipy import stats
 
 from ciabench.errors import StoreError
-from ciabench.lab.learner import from_estimator
+from ciabench.lab.compute.trial import Plan
+from ciabench.lab.plan.learner import from_estimator
 from ciabench.lab.session import run_plan
 from ciabench.lab.tasks import SpellingTasks
-from ciabench.lab.trial import Plan
 from ciabench.learners.em import EM
 from ciabench.learners.naive_bayes import NaiveBayes
 from ciabench.learners.perceptron import Perceptron

@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 
 from ciabench.errors import ExperimentError
-from ciabench.lab.experiment import Experiment
-from ciabench.lab.learner import from_estimator
-from ciabench.lab.progress import Style, Tally, following
-from ciabench.lab.provenance import environment
-from ciabench.lab.results import COLUMNS, LABELS, TASK
-from ciabench.lab.runner import run_cells
+from ciabench.lab.compute.progress import Style, Tally, following
+from ciabench.lab.compute.runner import run_cells
+from ciabench.lab.compute.trial import CellRow, Job, Plan
+from ciabench.lab.compute.workers import Backend, pool
+from ciabench.lab.plan.experiment import Experiment
+from ciabench.lab.plan.learner import from_estimator
 from ciabench.lab.spec import label
-from ciabench.lab.store import Counts, Store
+from ciabench.lab.storage.provenance import environment
+from ciabench.lab.storage.results import COLUMNS, LABELS, TASK
+from ciabench.lab.storage.store import Counts, Store
 from ciabench.lab.tasks import CIATasks
-from ciabench.lab.trial import CellRow, Job, Plan
-from ciabench.lab.workers import Backend, pool
 from ciabench.world.family import CIAFamily
 
 

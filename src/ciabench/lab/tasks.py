@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ciabench.lab.seeds import generator
+from ciabench.arrays import Bits
+from ciabench.seeds import generator
 from ciabench.world.corpus import read_corpus
 from ciabench.world.family import CIAFamily
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Score, Scorer
 from ciabench.world.spelling import SpellingPair, TestPart
-
-Bits = NDArray[np.uint8]
 
 BLOCK = 500
 """Rows of the training sample that share one seed, so that a longer sample begins with the shorter one."""

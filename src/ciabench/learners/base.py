@@ -20,12 +20,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ciabench import bernoulli
+from ciabench.arrays import Bits, Floats
 from ciabench.errors import DataError
 from ciabench.learners.data import (
     NO_TARGET,
-    Bits,
-    Floats,
     are_plain,
     encoded,
     first_classes,
@@ -33,6 +31,7 @@ from ciabench.learners.data import (
     with_target,
     zero_one,
 )
+from ciabench.probability import bernoulli
 
 
 def rule_scores(rows: Any, coefficients: Floats, intercept: float) -> Floats:

@@ -9,11 +9,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from ciabench.arrays import Floats
+from ciabench.latent.lanes import LANES, empty_lines
+from ciabench.latent.mixture import EDGE, Work, find_likelihoods, make_work
+from ciabench.latent.pieces import Problem, dense_problem, distinct
 from ciabench.learners.base import MixtureClassifier
-from ciabench.learners.data import Floats, checked_weights, dense, with_target
-from ciabench.learners.lanes import LANES, empty_lines
-from ciabench.learners.mixture import EDGE, Work, find_likelihoods, make_work
-from ciabench.learners.pieces import Problem, dense_problem, distinct
+from ciabench.learners.data import checked_weights, dense, with_target
 
 GRID, ZOOMS = 33, 4
 """Points of one search over α, and how often it is narrowed to the neighbours of the best."""

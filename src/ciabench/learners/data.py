@@ -7,10 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
+from ciabench.arrays import Bits, Floats
 from ciabench.errors import DataError
-
-Bits = NDArray[np.uint8]
-Floats = NDArray[np.float64]
 
 DENSE_LIMIT = 2 * 1024**3
 """Bytes that a learner may take for dense copies of sparse input and for a matrix of its attributes."""

@@ -9,10 +9,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
+from ciabench.arrays import Floats
 from ciabench.errors import ParameterError, check_between, check_integer
-from ciabench.learners import mixture, pieces, restarts
+from ciabench.latent import mixture, pieces, restarts
 from ciabench.learners.base import MixtureClassifier
-from ciabench.learners.data import Floats, checked_weights, with_target
+from ciabench.learners.data import checked_weights, with_target
 
 CRITERIA = ("bic", "aic", "cv")
 FOLDS = 5

@@ -10,10 +10,11 @@ from numba import njit
 from numpy.typing import ArrayLike
 from scipy.special import log_expit
 
-from ciabench.bernoulli import floored_log
+from ciabench.arrays import Bits, Floats
 from ciabench.errors import check_between
 from ciabench.learners.base import OnlineClassifier, class_probabilities
-from ciabench.learners.data import Bits, Floats, checked_weights
+from ciabench.learners.data import checked_weights
+from ciabench.probability.bernoulli import floored_log
 
 
 @njit(cache=True)

@@ -10,9 +10,9 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from ciabench.arrays import Bits, Floats
 from ciabench.errors import ParameterError, check_between, check_choice, check_integer
 from ciabench.learners.base import OnlineClassifier, rule_scores
-from ciabench.learners.data import Bits, Floats
 
 VARIANTS = ("plain", "averaged", "voted")
 

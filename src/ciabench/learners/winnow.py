@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ciabench.arrays import Bits, Floats
 from ciabench.errors import DataError, check_between, check_integer
 from ciabench.learners.base import OnlineClassifier
-from ciabench.learners.data import Bits, Floats
 
 if TYPE_CHECKING:
     import pandas as pd

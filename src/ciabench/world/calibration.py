@@ -12,9 +12,9 @@ from itertools import product
 
 import numpy as np
 
-from ciabench import bernoulli
-from ciabench.bernoulli import Floats
+from ciabench.arrays import Floats
 from ciabench.errors import FamilyError
+from ciabench.probability import bernoulli
 
 TABLE = files("ciabench.world") / "concentrations.csv"
 SHIPPED = tuple(product((10, 25, 75, 200, 500), (2, 3, 5), (0.8, 0.9, 0.95)))

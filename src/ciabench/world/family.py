@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ciabench.bernoulli import Floats
+from ciabench.arrays import Floats
 from ciabench.errors import FamilyError, check_between, check_integer
 from ciabench.world import calibration
 from ciabench.world.model import CIAModel, Seed

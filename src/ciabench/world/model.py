@@ -6,11 +6,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ciabench import bernoulli
-from ciabench.bernoulli import Floats
+from ciabench.arrays import Bits, Floats
 from ciabench.errors import ModelError, ParameterError
+from ciabench.probability import bernoulli
 
-Bits = NDArray[np.uint8]
 Seed = int | np.random.Generator | None
 
 ENUMERATION_LIMIT = 14

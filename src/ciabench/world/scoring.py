@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ciabench.bernoulli import Floats
+from ciabench.arrays import Bits, Floats
 from ciabench.errors import RuleError
-from ciabench.world.model import Bits, CIAModel, Seed, enumerated
+from ciabench.world.model import CIAModel, Seed, enumerated
 
 Rule = Callable[[Bits], Any]
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ciabench.arrays import Bits
 from ciabench.errors import CorpusError, check_integer
 from ciabench.world.corpus import SOTU, Document, read_corpus, tokens
 from ciabench.world.scoring import Score
 
-Bits = NDArray[np.uint8]
 Rows = NDArray[np.intp]
 
 CONFUSION_SETS = (

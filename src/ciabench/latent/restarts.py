@@ -15,11 +15,11 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ciabench.learners.data import Floats
-from ciabench.learners.elementary import larger
-from ciabench.learners.lanes import LANES, choose, empty_lines, load, spread, store
-from ciabench.learners.mixture import EDGE, Work, em_step, make_work
-from ciabench.learners.pieces import Problem
+from ciabench.arrays import Floats
+from ciabench.latent.elementary import larger
+from ciabench.latent.lanes import LANES, choose, empty_lines, load, spread, store
+from ciabench.latent.mixture import EDGE, Work, em_step, make_work
+from ciabench.latent.pieces import Problem
 
 PLAIN_STEPS = 10
 """Plain steps before the first extrapolation: they leave each start in its own basin."""

@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from ciabench.errors import ExperimentError
-from ciabench.lab.seeds import canonical
+from ciabench.seeds import canonical
 
 ENTRY_POINTS = "ciabench.learners"
 NO_FIRST_CHARACTERS = (*"=+-@_ \t\r\n", "")

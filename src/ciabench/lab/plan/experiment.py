@@ -21,10 +21,10 @@ from pydantic import (
 )
 
 from ciabench.errors import CIABenchError, ExperimentError
-from ciabench.lab.learner import Learner, close_match, needs_import, resolve
+from ciabench.lab.compute.trial import Plan
+from ciabench.lab.plan.learner import Learner, close_match, needs_import, resolve
 from ciabench.lab.spec import label
 from ciabench.lab.tasks import CIATasks, SpellingTasks, TaskFamily
-from ciabench.lab.trial import Plan
 from ciabench.world.family import CIAFamily
 from ciabench.world.spelling import SpellingPair
 

@@ -17,9 +17,9 @@ from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import ThreadpoolController
 
 from ciabench.errors import RunError
-from ciabench.lab.guard import Guard
-from ciabench.lab.learner import find_class
-from ciabench.lab.trial import DEFAULT_TIME_LIMIT, CellRow, Job, Plan, run_cell
+from ciabench.lab.compute.guard import Guard
+from ciabench.lab.compute.trial import DEFAULT_TIME_LIMIT, CellRow, Job, Plan, run_cell
+from ciabench.lab.plan.learner import find_class
 
 Backend = Literal["processes", "dask"]
 Batch = list[Job]
@@ -63,7 +63,7 @@ def close_guard() -> None:
 def _cluster() -> ModuleType:
     """Import what a Dask cluster needs."""
     try:
-        return importlib.import_module("ciabench.lab.cluster")
+        return importlib.import_module("ciabench.lab.compute.cluster")
     except ImportError:
         raise RunError("--backend dask needs the extra: pip install 'ciabench[dask]'.") from None
 

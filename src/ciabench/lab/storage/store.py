@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ciabench.errors import StoreError
-from ciabench.lab.database import (
+from ciabench.lab.compute.trial import CellRow, Job, Plan, ScoreRow
+from ciabench.lab.plan.learner import check_name
+from ciabench.lab.spec import RESULT_VERSION, Spec, contradictions, is_spec
+from ciabench.lab.storage.database import (
     Checksums,
     Row,
     check_head,
@@ -22,12 +25,18 @@ from ciabench.lab.database import (
     seal_head,
     told,
 )
-from ciabench.lab.learner import check_name
-from ciabench.lab.lock import Lock
-from ciabench.lab.seeds import canonical, digest
-from ciabench.lab.spec import RESULT_VERSION, Spec, contradictions, is_spec
-from ciabench.lab.tables import CELLS, COMPLETE_CELLS, FAILURES, FAMILIES, HAS_PAIRS, PUT_CELL, PUT_SCORE, SCHEMA
-from ciabench.lab.trial import CellRow, Job, Plan, ScoreRow
+from ciabench.lab.storage.lock import Lock
+from ciabench.lab.storage.tables import (
+    CELLS,
+    COMPLETE_CELLS,
+    FAILURES,
+    FAMILIES,
+    HAS_PAIRS,
+    PUT_CELL,
+    PUT_SCORE,
+    SCHEMA,
+)
+from ciabench.seeds import canonical, digest
 
 CHUNK = 500
 """Trials looked up at once in the search for missing scores."""

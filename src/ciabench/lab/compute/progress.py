@@ -9,7 +9,7 @@ from typing import Literal
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ciabench.lab.trial import CellRow, Plan
+from ciabench.lab.compute.trial import CellRow, Plan
 
 Style = Literal["full", "bar", "silent"]
 Show = Callable[[CellRow], None]
@@ -22,7 +22,7 @@ class Tally:
 
     Examples
     --------
-    >>> from ciabench.lab.trial import ScoreRow
+    >>> from ciabench.lab.compute.trial import ScoreRow
     >>> plan = Plan(seed=1, trials=2, sizes=(10,), families=(), learners=())
     >>> tally = Tally(plan, complete=0, total=2)
     >>> tally.add(CellRow(0, 0, None, 0.1, [ScoreRow(0, 10, "failed.")]))

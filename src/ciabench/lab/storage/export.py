@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from ciabench.errors import StoreError
-from ciabench.lab.results import columns_of
-from ciabench.lab.seeds import digest
 from ciabench.lab.spec import Spec
-from ciabench.lab.store import Store
+from ciabench.lab.storage.results import columns_of
+from ciabench.lab.storage.store import Store
+from ciabench.seeds import digest
 
 Format = Literal["csv", "json", "parquet"]
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from ciabench.arrays import Bits
 from ciabench.errors import ExperimentError
-from ciabench.lab.fitting import Bench, Fit, FitError, traceback_text
-from ciabench.lab.guard import Guard
-from ciabench.lab.learner import Learner
-from ciabench.lab.seeds import generator
-from ciabench.lab.tasks import Bits, Task, TaskFamily
+from ciabench.lab.compute.fitting import Bench, Fit, FitError, traceback_text
+from ciabench.lab.compute.guard import Guard
+from ciabench.lab.plan.learner import Learner
+from ciabench.lab.tasks import Task, TaskFamily
+from ciabench.seeds import generator
 
 DEFAULT_TIME_LIMIT = 60.0
 """Seconds for a fit of a learner that is not built in, where the experiment sets no limit."""
@@ -102,7 +103,7 @@ def run_cell(plan: Plan, job: Job, guard: Guard) -> CellRow:
     Examples
     --------
     >>> from ciabench import CIAFamily
-    >>> from ciabench.lab.learner import resolve
+    >>> from ciabench.lab.plan.learner import resolve
     >>> from ciabench.lab.tasks import CIATasks
     >>> learner = resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {})
     >>> plan = Plan(1997, 1, (100,), (CIATasks(CIAFamily(10, 2, 0.9)),), (learner,), guard_foreign=False)

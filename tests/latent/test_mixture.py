@@ -6,9 +6,9 @@ from numba import njit
 from scipy import sparse
 from scipy.special import logsumexp, softmax
 
-from ciabench.learners import mixture, pieces
-from ciabench.learners.lanes import LANES, store
-from ciabench.learners.restarts import empty_lanes, maximize, random_starts, settle
+from ciabench.latent import mixture, pieces
+from ciabench.latent.lanes import LANES, store
+from ciabench.latent.restarts import empty_lanes, maximize, random_starts, settle
 
 KINDS = ["complete", "few attributes", "many attributes", "missing", "sparse"]
 

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from itertools import islice
 
-from ciabench.lab.trial import CellRow, Job, Plan, failed_cell
-from ciabench.lab.workers import Batch, Pool, WorkerDied
+from ciabench.lab.compute.trial import CellRow, Job, Plan, failed_cell
+from ciabench.lab.compute.workers import Batch, Pool, WorkerDied
 
 BATCH_SECONDS = 0.3
 """Time that a batch of cells is meant to take: long against the cost of sending it, short against a run."""
@@ -22,9 +22,9 @@ def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[CellRow,
     Examples
     --------
     >>> from ciabench import CIAFamily
-    >>> from ciabench.lab.learner import resolve
+    >>> from ciabench.lab.plan.learner import resolve
     >>> from ciabench.lab.tasks import CIATasks
-    >>> from ciabench.lab.workers import pool
+    >>> from ciabench.lab.compute.workers import pool
     >>> learner = resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {})
     >>> plan = Plan(1997, 3, (100,), (CIATasks(CIAFamily(10, 2, 0.9)),), (learner,), guard_foreign=False)
     >>> jobs = [Job(0, trial, plan.wanted()) for trial in range(3)]

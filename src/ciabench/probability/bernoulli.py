@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-Floats = NDArray[np.float64]
+from ciabench.arrays import Floats
 
 IMPOSSIBLE = -1e9
 """Stands for log 0: finite, so that 0 × log 0 = 0, and beyond what any number of possible events adds up to."""

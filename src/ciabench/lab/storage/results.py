@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ciabench.errors import StoreError
-from ciabench.lab.store import Store
+from ciabench.lab.storage.store import Store
 
 LABELS = ["n", "k", "b", "trial", "size", "learner"]
 MEASURES = ["success", "best", "constant", "t", "t_error", "fit_seconds"]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from ciabench.learners.elementary import exp_negative, log_positive
-from ciabench.learners.lanes import LANES, load, store
+from ciabench.latent.elementary import exp_negative, log_positive
+from ciabench.latent.lanes import LANES, load, store
 
 
 def applied(function, values):

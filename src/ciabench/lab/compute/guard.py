@@ -1,6 +1,6 @@
 """Learners that are not ours run in a process of their own: a hang, a crash or a print costs one score, not the run.
 
-Parent and child exchange length-prefixed pickles over pipes. The child is `python -m ciabench.lab.guard`; it serves
+Parent and child exchange length-prefixed pickles over pipes. The child is `python -m ciabench.lab.compute.guard`; it serves
 one fit after another, and is started anew after it died or was killed. Its memory is limited to `MEMORY_LIMIT`.
 """
 
@@ -15,8 +15,9 @@ import threading
 from collections.abc import Callable
 from typing import IO, Any, TypeVar, cast
 
-from ciabench.lab.fitting import Bench, Bits, Fit, FitError, traceback_text
-from ciabench.lab.learner import Learner
+from ciabench.arrays import Bits
+from ciabench.lab.compute.fitting import Bench, Fit, FitError, traceback_text
+from ciabench.lab.plan.learner import Learner
 
 Answer = TypeVar("Answer")
 
@@ -59,7 +60,7 @@ class Guard:
     Examples
     --------
     >>> import numpy as np
-    >>> from ciabench.lab.learner import resolve
+    >>> from ciabench.lab.plan.learner import resolve
     >>> X, y = np.array([[0], [1]], dtype=np.uint8), np.array([0, 1], dtype=np.uint8)
     >>> with Guard(time_limit=60) as guard:
     ...     fit = guard.fit(resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {}), 0, X, y)
@@ -194,7 +195,7 @@ def receive(stream: IO[bytes]) -> Any:
 def _start_child() -> subprocess.Popen[bytes]:
     """Start a child with one thread and a process group of its own."""
     return subprocess.Popen(  # a fixed command  # nosec B603
-        [sys.executable, "-P", "-m", "ciabench.lab.guard"],
+        [sys.executable, "-P", "-m", "ciabench.lab.compute.guard"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -4,7 +4,7 @@ from typing import Any
 
 from numba import njit
 
-from ciabench.learners.lanes import as_power_of_two, choose, exponent, mantissa, spread
+from ciabench.latent.lanes import as_power_of_two, choose, exponent, mantissa, spread
 
 LOG2_HIGH, LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 """log 2 in two parts, the first of so few bits that its multiples by exponents are exact."""

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ciabench import bernoulli
+from ciabench.probability import bernoulli
 
 PROBABILITIES = st.one_of(st.sampled_from([0.0, 1.0, 1e-300, 0.5]), st.floats(0, 1))
 

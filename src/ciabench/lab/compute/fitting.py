@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ciabench.lab.learner import Learner
-
-Bits = NDArray[np.uint8]
+from ciabench.arrays import Bits
+from ciabench.lab.plan.learner import Learner
 
 ERROR_LENGTH = 8_000
 """Characters kept of an error; the end of a traceback says most."""
@@ -32,7 +31,7 @@ class Bench:
 
     Examples
     --------
-    >>> from ciabench.lab.learner import resolve
+    >>> from ciabench.lab.plan.learner import resolve
     >>> bench = Bench()
     >>> learner = resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {})
     >>> X, y = np.array([[0], [1]], dtype=np.uint8), np.array([0, 1], dtype=np.uint8)

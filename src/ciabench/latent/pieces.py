@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ciabench.learners.data import Bits, Floats
+from ciabench.arrays import Bits, Floats
 
 GROUP = 4
 """Columns that make a piece: sums over the pieces of twice as many would leave the fastest cache."""

@@ -16,7 +16,7 @@ from typing import Any
 from zlib import crc32
 
 from ciabench.errors import StoreError
-from ciabench.lab.tables import (
+from ciabench.lab.storage.tables import (
     APPLICATION_ID,
     CELL,
     HEAD,

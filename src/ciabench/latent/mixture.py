@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 from numba import njit
 
-from ciabench.learners.data import Floats
-from ciabench.learners.elementary import exp_negative, larger, log_positive
-from ciabench.learners.lanes import LANES, choose, empty_lines, load, spread, store
-from ciabench.learners.pieces import Incidence, Problem
+from ciabench.arrays import Floats
+from ciabench.latent.elementary import exp_negative, larger, log_positive
+from ciabench.latent.lanes import LANES, choose, empty_lines, load, spread, store
+from ciabench.latent.pieces import Incidence, Problem
 
 EDGE = 1e-15
 """Probabilities are kept this far from 0 and 1, weights from 0."""

@@ -1,0 +1,1 @@
+"""How cells are computed: one trial, guarded learners, workers and clusters."""

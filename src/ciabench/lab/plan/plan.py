@@ -1,0 +1,105 @@
+"""What a run computes: a plan of worlds, learners and sizes, and its cells as jobs."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ciabench.errors import ExperimentError
+from ciabench.lab.plan.learner import Learner
+from ciabench.world.base import World
+
+
+class Reference(NamedTuple):
+    """A reference curve that worlds offer beside the learners, such as the limit of learning."""
+
+    name: str
+
+
+Entrant = Learner | Reference
+"""What is scored: a learner, or a reference of the world."""
+
+
+class Wanted(NamedTuple):
+    """One score to compute: position of the entrant in the plan, and a size."""
+
+    entrant: int
+    size: int
+
+
+class Job(NamedTuple):
+    """One cell to compute: position of the world in the plan, trial index, and the scores that are missing."""
+
+    world: int
+    trial: int
+    wanted: Sequence[Wanted]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a worker must know of an experiment.
+
+    Parameters
+    ----------
+    seed : int
+        Root of all randomness.
+    trials : int
+        Trials per world.
+    sizes : tuple of int
+        Numbers of training examples, in increasing order.
+    worlds : tuple of World
+    learners : tuple of Learner
+    references : tuple of Reference
+        Reference curves, computed for the worlds that offer them.
+    time_limit : float, optional
+        Seconds that one fit may take.
+    guard_foreign : bool
+        Whether learners that are not built in run in a process of their own.
+    """
+
+    seed: int
+    trials: int
+    sizes: tuple[int, ...]
+    worlds: tuple[World, ...]
+    learners: tuple[Learner, ...]
+    references: tuple[Reference, ...] = ()
+    time_limit: float | None = None
+    guard_foreign: bool = True
+
+    def __post_init__(self) -> None:
+        for kind, names in (
+            ("worlds", [world.name for world in self.worlds]),
+            ("learners", [entrant.name for entrant in self.entrants]),
+        ):
+            name, count = Counter(names).most_common(1)[0] if names else ("", 0)
+            if count > 1:
+                raise ExperimentError(f"two {kind} are called {name}; leave one out, or give it another name.")
+        offered = {name for world in self.worlds for name in world.references}
+        for reference in self.references:
+            if reference.name not in offered:
+                raise ExperimentError(f"no world of the experiment offers the reference {reference.name!r}.")
+
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """Learners, then references: what `Wanted.entrant` counts."""
+        return (*self.learners, *self.references)
+
+    def wanted(self, world: int) -> list[Wanted]:
+        """Every learner at every size, and the references that this world offers."""
+        offered = self.worlds[world].references
+        entrants = [
+            position
+            for position, entrant in enumerate(self.entrants)
+            if isinstance(entrant, Learner) or entrant.name in offered
+        ]
+        return [Wanted(entrant, size) for size in self.sizes for entrant in entrants]
+
+    def jobs(self) -> list[Job]:
+        """Every cell with all its scores."""
+        return [
+            Job(world, trial, self.wanted(world)) for world in range(len(self.worlds)) for trial in range(self.trials)
+        ]
+
+    def is_guarded(self, learner: Learner) -> bool:
+        """Whether a learner runs in a process of its own."""
+        return self.time_limit is not None or (self.guard_foreign and not learner.builtin)

@@ -1,0 +1,1 @@
+"""Distributions on arrays: no truth, no learning."""
