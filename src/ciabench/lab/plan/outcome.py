@@ -1,0 +1,41 @@
+"""What comes of a job: a cell with its scores, done or failed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ciabench.lab.plan.plan import Job
+from ciabench.world.base import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOutcome:
+    """Outcome of one entrant at one size; without an error it is done."""
+
+    entrant: int
+    size: int
+    error: str | None = None
+    success: float | None = None
+    t: float | None = None
+    t_error: float | None = None
+    fit_seconds: float | None = None
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CellOutcome:
+    """Outcome of one cell; with an error all its scores have failed."""
+
+    world: int
+    trial: int
+    seconds: float
+    scores: Sequence[ScoreOutcome]
+    error: str | None = None
+    best: float | None = None
+    constant: float | None = None
+    facts: Facts = field(default_factory=dict)
+
+
+def failed_cell(job: Job, error: str, seconds: float = 0.0) -> CellOutcome:
+    """Outcome of a cell that gave no scores, and why."""
+    scores = [ScoreOutcome(wanted.entrant, wanted.size, "its trial failed.") for wanted in job.wanted]
+    return CellOutcome(job.world, job.trial, seconds, scores, error)
