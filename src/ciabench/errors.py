@@ -35,29 +35,32 @@ class RuleError(CIABenchError):
 
 
 class ExperimentError(CIABenchError):
-    """An experiment file that can not be run; says which key, its value, and what was expected."""
+    """An experiment file that cannot be run; says which key, its value, and what was expected."""
 
 
 class StoreError(CIABenchError):
-    """A result file that can not be read, written or continued."""
+    """A result file that cannot be read, written or continued."""
 
 
 class RunError(CIABenchError):
-    """A run that can not start or go on, such as a cluster that does not answer."""
+    """A run that cannot start or go on, such as a cluster that does not answer."""
 
 
 class CorpusError(CIABenchError):
-    """Text that can not be read, or that shows too little of what is asked for."""
+    """Text that cannot be read, or that shows too little of what is asked for."""
 
 
 class DataError(CIABenchError):
-    """Data that a learner can not take: not 0/1, not two classes, weights that are none."""
+    """Data that a learner cannot take: not 0/1, not two classes, weights that are none."""
 
 
-def check_integer(what: str, value: object, least: int) -> None:
-    """Raise unless `value` is an integer of at least `least`."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+def check_integer(what: str, value: object, least: int, most: int | None = None) -> None:
+    """Raise unless `value` is an integer of at least `least`, and at most `most` where that is given."""
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_integer or value < least:  # type: ignore[operator]
         raise ParameterError(f"{what} must be an integer of at least {least}; got {value!r}.")
+    if most is not None and value > most:  # type: ignore[operator]
+        raise ParameterError(f"{what} must be at most {most}; got {value!r}.")
 
 
 def check_between(what: str, value: object, low: float, high: float, *, closed: bool = False) -> None:

@@ -1,27 +1,30 @@
-"""A run from beginning to end: an experiment and a folder, or a family and some estimators in memory."""
+"""A run from beginning to end: an experiment and a folder, or a world and some estimators in memory."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ciabench.errors import ExperimentError
+from ciabench.errors import ExperimentError, RunError
 from ciabench.lab.compute.progress import Style, Tally, following
 from ciabench.lab.compute.runner import run_cells
-from ciabench.lab.compute.trial import CellRow, Job, Plan
-from ciabench.lab.compute.workers import Backend, pool
+from ciabench.lab.compute.workers import Backend, pool, prepare
 from ciabench.lab.plan.experiment import Experiment
-from ciabench.lab.plan.learner import from_estimator
-from ciabench.lab.spec import label
+from ciabench.lab.plan.learner import LEARNERS, Learner, from_estimator
+from ciabench.lab.plan.plan import Plan, Reference
+from ciabench.lab.plan.registry import described
+from ciabench.lab.plan.worlds import WORLDS
 from ciabench.lab.storage.provenance import environment
-from ciabench.lab.storage.results import COLUMNS, LABELS, TASK
-from ciabench.lab.storage.store import Counts, Store
-from ciabench.lab.tasks import CIATasks
-from ciabench.world.family import CIAFamily
+from ciabench.lab.storage.records import Counts, Failure
+from ciabench.lab.storage.rows import frame
+from ciabench.lab.storage.store import Store
+from ciabench.world.base import World
+from ciabench.world.table import Table
 
 
 def store_path(experiment: Experiment, folder: str | Path) -> Path:
@@ -45,7 +48,7 @@ def run_experiment(
     ----------
     experiment : Experiment
     folder : path
-        Holds one store an experiment; made if it is missing.
+        Holds one store per experiment; made if it is missing.
     jobs : int
         Worker processes.
     backend : {"processes", "dask"}
@@ -61,53 +64,53 @@ def run_experiment(
     Counts
         Of the store, after the run.
     """
+    if scheduler is not None and backend != "dask":
+        raise RunError("a scheduler is only used with the backend dask; add --backend dask, or leave it out.")
     plan = experiment.plan()
-    path = store_path(experiment, folder)
-    with Store.continued(path, experiment.spec(), plan, environment()) as store:
-        complete = store.complete_cells(plan, retry_failed)
-        tally = Tally(plan, complete, plan.trials * len(plan.families))
-        missing = store.missing(plan, retry_failed)
-        with (
-            pool(backend, jobs, scheduler) as workers,
-            following(progress, tally) as show,
-            closing(run_cells(plan, missing, workers)) as cells,
-        ):
-            for cell in cells:
-                store.add(cell)
-                show(cell)
+    with Store.continued(store_path(experiment, folder), experiment.spec(), plan, environment()) as store:
+        _compute(store, plan, jobs, backend, scheduler, retry_failed, progress)
         return store.counts()
 
 
 def learning_curve(
-    family: CIAFamily,
-    learners: Mapping[str, Any],
+    world: World | tuple[Any, Any],
+    learners: Mapping[str, Any] | Iterable[Any],
     *,
     sizes: Sequence[int],
     trials: int = 100,
     n_jobs: int = 1,
     random_state: int | None = None,
+    references: Sequence[str] = (),
+    store: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Measure how learners improve with the number of examples, on models drawn from a family.
+    """Measure how learners improve with the number of examples.
 
     Parameters
     ----------
-    family : CIAFamily
-    learners : mapping of str to classifier
-        Unfitted scikit-learn classifiers; those with `random_state=None` are seeded by the trial.
+    world : World or (X, y)
+        A family of models, such as `CIAFamily`, any other world, or rows with labels, of which every trial holds a
+        fifth out.
+    learners : mapping of str to classifier, or classifiers
+        Unfitted scikit-learn classifiers; those with `random_state=None` are seeded by the trial. Without names they
+        are called as their classes are.
     sizes : sequence of int
         Numbers of training examples.
     trials : int
-        Models drawn from the family.
+        Trials: models drawn from a family, or splits of rows.
     n_jobs : int
         Worker processes; the result does not depend on it.
     random_state : int, optional
         Root of all randomness; as `seed` in an experiment file, and with the same numbers.
+    references : sequence of str
+        Reference curves of the world to compute as well.
+    store : path, optional
+        File that keeps the scores: what it has is not computed again, and an interrupted call resumes.
 
     Returns
     -------
     DataFrame
-        One row a trial, size and learner: n, k, b, trial, size, learner, success, best, constant, t, t_error,
-        fit_seconds. What failed is left out, with a warning.
+        One row per trial, size and learner: world, its parameters, trial, size, learner, success, best, constant, t,
+        t_error, fit_seconds. Scores that failed are left out, with a warning.
 
     Examples
     --------
@@ -119,69 +122,122 @@ def learning_curve(
     >>> rows.groupby("size")["t"].mean().round(1).tolist()
     [-0.2, 0.9]
     """
-    return run_plan(_plan(family, learners, sizes, trials, random_state), n_jobs)
+    if store is not None and random_state is None:
+        raise ExperimentError("a curve that is kept in a store needs a random_state, so that the next call continues it.")
+    plan = _plan(world, learners, sizes, trials, random_state, references)
+    if store is None:
+        with TemporaryDirectory() as folder:
+            return run_plan(plan, Path(folder) / "curve.db", n_jobs)
+    for learner in plan.learners:
+        if not learner.can_be_kept:
+            raise ExperimentError(
+                f"learner {learner.name!r} cannot be kept in a store: its parameters are not all plain values or "
+                "estimators, so it could not be told from another; leave `store` out."
+            )
+    return run_plan(plan, Path(store), n_jobs)
 
 
-def run_plan(plan: Plan, n_jobs: int) -> pd.DataFrame:
-    """Compute all cells of a plan in memory: their rows, without what failed, of which a warning tells."""
-    jobs = [Job(family, trial, plan.wanted()) for family in range(len(plan.families)) for trial in range(plan.trials)]
-    found: list[CellRow] = []
+def run_plan(plan: Plan, path: Path, n_jobs: int) -> pd.DataFrame:
+    """Compute what a store lacks of a plan, and return its rows; failures are left out, with a warning."""
+    with Store.continued(path, _spec(plan, path.stem), plan, environment()) as store:
+        _compute(store, plan, n_jobs)
+        _warn_of_failures(list(store.failures()))
+        return frame(store)
+
+
+def _compute(
+    store: Store,
+    plan: Plan,
+    jobs: int,
+    backend: Backend = "processes",
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    progress: Style = "bar",
+) -> None:
+    """Compute what a store lacks of a plan."""
+    complete, total = store.complete_cells(plan, retry_failed), plan.trials * len(plan.worlds)
+    if complete == total:
+        return
+    if backend == "processes":
+        prepare(plan)
     with (
-        pool("processes", n_jobs) as workers,
-        following("bar", Tally(plan, 0, len(jobs))) as show,
-        closing(run_cells(plan, jobs, workers)) as cells,
+        pool(backend, jobs, scheduler) as workers,
+        closing(store.missing(plan, retry_failed)) as missing,
+        following(progress, Tally(plan, complete, total)) as show,
+        closing(run_cells(plan, missing, workers)) as cells,
     ):
         for cell in cells:
-            found.append(cell)
+            store.add(cell)
             show(cell)
-    _warn_of_failures(plan, found)
-    return _frame(plan, found)
 
 
 def _plan(
-    family: CIAFamily, learners: Mapping[str, Any], sizes: Sequence[int], trials: int, random_state: int | None
+    world: Any,
+    learners: Mapping[str, Any] | Iterable[Any],
+    sizes: Sequence[int],
+    trials: int,
+    random_state: int | None,
+    references: Sequence[str],
 ) -> Plan:
     """Plan of a learning curve, checked."""
     for what, value in [("trials", trials), *(("sizes", size) for size in sizes)]:
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise ExperimentError(f"{what} must be integers of at least 1; got {value!r}.")
-    if not sizes or not learners:
+    named = _named(learners)
+    if not sizes or not named:
         raise ExperimentError("a learning curve needs at least one size and one learner.")
-    if not isinstance(family, CIAFamily):
-        raise ExperimentError(f"family must be a CIAFamily; got {family!r}.")
-    named = tuple(from_estimator(name, estimator) for name, estimator in learners.items())
     seed = np.random.SeedSequence().entropy if random_state is None else random_state
-    if not isinstance(seed, int | np.integer) or seed < 0:
+    if not isinstance(seed, int | np.integer) or not 0 <= seed:
         raise ExperimentError(f"random_state must be None or an integer of at least 0; got {random_state!r}.")
-    ordered = tuple(sorted({int(size) for size in sizes}))
-    return Plan(int(seed), int(trials), ordered, (CIATasks(family),), named, guard_foreign=False)
+    return Plan(
+        seed=int(seed) % 2**63,
+        trials=int(trials),
+        sizes=tuple(sorted({int(size) for size in sizes})),
+        worlds=(_world(world),),
+        learners=named,
+        references=tuple(map(Reference, references)),
+        guard_foreign=False,
+    )
 
 
-def _frame(plan: Plan, cells: list[CellRow]) -> pd.DataFrame:
-    """Tidy rows of finished cells, in the order of a store."""
-    rows: list[tuple[Any, ...]] = []
-    for cell in cells:
-        told = plan.families[cell.family].identity
-        for score in cell.scores:
-            if score.error is None:
-                name = plan.learners[score.learner].name
-                labels = (label(told), told["n"], told["k"], told["b"], cell.trial, score.size, name)
-                measured = (score.success, cell.best, cell.constant, score.t, score.t_error, score.fit_seconds)
-                rows.append(labels + measured)
-    rows.sort(key=lambda row: row[1 : 1 + len(LABELS)])
-    has_pairs = any("pair" in family.identity for family in plan.families)
-    return pd.DataFrame(rows, columns=[TASK, *COLUMNS])[[TASK, *COLUMNS] if has_pairs else COLUMNS]
+def _world(world: Any) -> World:
+    """World as it is, or of rows with labels."""
+    if isinstance(world, World):
+        return world
+    if isinstance(world, tuple) and len(world) == 2:
+        return Table(*world)
+    raise ExperimentError(f"world must be a World, such as CIAFamily, or (X, y); got a {type(world).__name__}.")
 
 
-def _warn_of_failures(plan: Plan, cells: list[CellRow]) -> None:
+def _named(learners: Mapping[str, Any] | Iterable[Any]) -> tuple[Learner, ...]:
+    """Learners with their names; classifiers alone are called as their classes are."""
+    if not isinstance(learners, Mapping):
+        if not isinstance(learners, Iterable):
+            raise ExperimentError(f"learners must be a dict of classifiers by name, or a list; got {learners!r}.")
+        return tuple(from_estimator(type(estimator).__name__, estimator) for estimator in learners)
+    return tuple(from_estimator(name, estimator) for name, estimator in learners.items())
+
+
+def _spec(plan: Plan, name: str) -> dict[str, Any]:
+    """Plan of a learning curve in the form of an experiment."""
+    return {
+        "name": name,
+        "seed": plan.seed,
+        "trials": plan.trials,
+        "sizes": list(plan.sizes),
+        "worlds": [{"use": WORLDS.name_of(type(world)), **world.parameters} for world in plan.worlds],
+        "learners": [
+            {"use": one.use, "name": one.name, **described(one.params, LEARNERS.name_of)} for one in plan.learners
+        ],
+        "references": [reference.name for reference in plan.references],
+        "time_limit": plan.time_limit,
+    }
+
+
+def _warn_of_failures(failures: list[Failure]) -> None:
     """Warn once, with the last line of the first error."""
-    failures = [(cell, score) for cell in cells for score in cell.scores if score.error is not None]
     if failures:
-        cell, score = failures[0]
-        cause = (cell.error or score.error or "").strip().splitlines()[-1]
-        name = plan.learners[score.learner].name
-        warnings.warn(
-            f"{len(failures)} scores failed and are left out; {name} at size {score.size}: {cause}",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+        first = failures[0]
+        who = f"{first.learner} at size {first.size}" if first.learner else f"trial {first.trial}"
+        count = f"{len(failures)} {'score' if first.learner else 'trial'}{'s' if len(failures) > 1 else ''}"
+        warnings.warn(f"{count} failed and are left out; {who}: {first.cause}", RuntimeWarning, stacklevel=4)

@@ -1,1 +1,24 @@
-"""The truth: models that draw data, families of them, and exact scores."""
+"""The truth: worlds that draw tasks, models and data behind them, and judges. A new file here is found by itself."""
+
+from importlib import import_module
+from inspect import getmembers, isclass
+from pkgutil import iter_modules
+
+from ciabench.world.base import World
+
+
+def builtin_worlds() -> dict[str, type[World]]:
+    """Find every world of this package: name in experiment files → class.
+
+    Examples
+    --------
+    >>> {"CIA", "Spelling", "Table"} <= set(builtin_worlds())
+    True
+    """
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    return {
+        world.use: world
+        for module in modules
+        for _, world in getmembers(module, isclass)
+        if world.__module__ == module.__name__ and issubclass(world, World) and world.use
+    }

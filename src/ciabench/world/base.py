@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ciabench.arrays import Floats
@@ -10,6 +11,8 @@ from ciabench.seeds import Seed
 
 Facts = Mapping[str, Any]
 """Plain values that are kept with a cell or a score: numbers, texts, booleans or None by name."""
+
+NO_FACTS: Facts = MappingProxyType({})
 
 
 class Rule(Protocol):
@@ -46,7 +49,7 @@ class Score(NamedTuple):
     success: float
     t: float
     t_error: float
-    facts: Facts = {}
+    facts: Facts = NO_FACTS
 
 
 class Judge(Protocol):

@@ -101,7 +101,7 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError:
         raise CorpusError(f"{path}: is not UTF-8 text.") from None
     except OSError as error:
-        raise CorpusError(f"{path}: can not be read; {error.strerror}.") from error
+        raise CorpusError(f"{path}: cannot be read; {error.strerror}.") from error
 
 
 def _speeches() -> Path:

@@ -1,24 +1,35 @@
 """Families of CIA models of one size and one difficulty (Grove & Roth 1997, §7 and footnote 4)."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ciabench.arrays import Floats
+from ciabench.arrays import Bits, Floats
 from ciabench.errors import FamilyError, check_between, check_integer
+from ciabench.seeds import Seed
 from ciabench.world import calibration
-from ciabench.world.model import CIAModel, Seed
+from ciabench.world.base import Task, World
+from ciabench.world.model import CIAModel, RandomSource
+from ciabench.world.scoring import Scorer
 
 MAX_DRAWS = 10_000
-"""A family that accepts fewer than about one model in a thousand is called starved."""
+"""A family that accepts fewer than about one model in a thousand is refused."""
 
 STAGES = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
 """Sample sizes at which a model too large to enumerate is looked at."""
 
 SIGMAS = 2.5
 
-Verdict = Literal["accepted", "difficulty", "headroom"]
+TRAINING_BLOCK = 500
+"""Rows of the training sample that share one seed, so that a longer sample begins with the shorter one."""
+
+DIFFICULTY_DRAWS = 4_000
+
+MOST_ATTRIBUTES, MOST_HIDDEN_VALUES = 10_000, 1_000
+
+Decision = Literal["accepted", "difficulty", "headroom"]
+"""Whether a model is accepted, or the condition that it fails."""
 
 
 class Rejections(NamedTuple):
@@ -29,7 +40,7 @@ class Rejections(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CIAFamily:
+class CIAFamily(World):
     """CIA(n, k, b): random models with n attributes, k hidden values and difficulty b.
 
     Probabilities are Beta(a, a) and weights Dirichlet(a, …, a), with the concentration a calibrated so that the mean
@@ -43,7 +54,7 @@ class CIAFamily:
     k : int
         Number of hidden values.
     b : float in (1/k, 1)
-        Difficulty: how often Z can be told from the attributes. Larger is easier.
+        Difficulty: how accurately the true model predicts Z from the attributes. Larger is easier.
     tolerance : float
         Largest |B − b| of an accepted model.
     min_headroom : float
@@ -51,6 +62,8 @@ class CIAFamily:
         for many models.
     concentration : float, optional
         The beta parameter a; calibrated when it is not given.
+    t_target : float
+        Standard error of T at which the test of a rule stops, where scores are sampled.
 
     Notes
     -----
@@ -75,40 +88,97 @@ class CIAFamily:
     tolerance: float = 0.01
     min_headroom: float = 0.02
     concentration: float | None = None
+    t_target: float = 0.005
+
+    use: ClassVar[str] = "CIA"
 
     def __post_init__(self) -> None:
-        check_integer("n, the number of attributes,", self.n, 1)
-        check_integer("k, the number of hidden values,", self.k, 2)
+        check_integer("n, the number of attributes,", self.n, 1, MOST_ATTRIBUTES)
+        check_integer("k, the number of hidden values,", self.k, 2, MOST_HIDDEN_VALUES)
         check_between("b, the difficulty,", self.b, 1 / self.k, 1)
         check_between("tolerance", self.tolerance, 0, 1)
         if self.min_headroom != 0:
             check_between("min_headroom", self.min_headroom, 0, 0.5)
+        check_between("t_target", self.t_target, 0, np.inf, closed=True)
+        object.__setattr__(self, "_is_calibrated", self.concentration is None)
         if self.concentration is None:
             object.__setattr__(self, "concentration", calibration.concentration(self.n, self.k, self.b))
         check_between("concentration", self.concentration, 0, np.inf)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """n, k, b and both conditions; the concentration and `t_target` where they are not the default."""
+        shown: dict[str, Any] = {
+            "n": int(self.n),
+            "k": int(self.k),
+            "b": float(self.b),
+            "tolerance": float(self.tolerance),
+            "min_headroom": float(self.min_headroom),
+        }
+        if not vars(self)["_is_calibrated"]:
+            shown["concentration"] = self.concentration
+        if self.t_target != CIAFamily.t_target:
+            shown["t_target"] = float(self.t_target)
+        return shown
+
+    @property
+    def name(self) -> str:
+        """CIA(n, k, b), with the other parameters that are not the default."""
+        others = {name: value for name, value in self.changed_parameters().items() if name not in ("n", "k", "b")}
+        shown = [f"{self.n}, {self.k}, {self.b:g}", *(f"{name}={value:g}" for name, value in others.items())]
+        return f"CIA({', '.join(shown)})"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes its trials: the parameters, from which the concentration follows."""
+        return self.parameters
+
     def __repr__(self) -> str:
-        told = {name: value for name, value in vars(self).items() if value != getattr(CIAFamily, name, None)}
-        return f"CIAFamily({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+        shown = {
+            "n": self.n,
+            "k": self.k,
+            "b": self.b,
+            **self.changed_parameters(),
+            "concentration": self.concentration,
+        }
+        return f"CIAFamily({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def _repr_html_(self) -> str:
         """Table for notebooks."""
-        told = {
+        shown = {
             "attributes": self.n,
             "hidden values": self.k,
             "difficulty": f"{self.b:g} ± {self.tolerance:g}",
             "least headroom": f"{self.min_headroom:g}",
             "concentration": f"{self.concentration:.4g}",
         }
-        lines = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in told.items())
-        return f"<table><caption>CIA({self.n}, {self.k}, {self.b:g})</caption>{lines}</table>"
+        lines = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in shown.items())
+        return f"<table><caption>{self.name}</caption>{lines}</table>"
 
-    def draw(self, rng: Seed = None) -> CIAModel:
+    def task(self, seed: Seed) -> Task:
+        """Draw a model, and from it the training rows and a scorer.
+
+        Examples
+        --------
+        >>> task = CIAFamily(n=10, k=2, b=0.9).task(Seed(("any", 0)))
+        >>> X, y = task.training(30)
+        >>> X.shape, y.shape, task.judge.best > task.judge.constant
+        ((30, 10), (30,), True)
+        """
+        model, rejections = self.draw_counted(seed.rng("model"))
+        return Task(
+            training=_TrainingSample(model, seed).first,
+            judge=Scorer(model, seed.rng("test"), self.t_target),
+            classes=np.array([0, 1], dtype=np.uint8),
+            facts={"difficulty": _difficulty(model, seed.rng("difficulty")), "draws": 1 + sum(rejections)},
+        )
+
+    def draw(self, rng: RandomSource = None) -> CIAModel:
         """Draw one accepted model."""
         return self.draw_counted(rng)[0]
 
-    def draw_counted(self, rng: Seed = None) -> tuple[CIAModel, Rejections]:
-        """Draw one accepted model, and tell how many were rejected before it."""
+    def draw_counted(self, rng: RandomSource = None) -> tuple[CIAModel, Rejections]:
+        """Draw one accepted model, and count how many were rejected before it."""
         rng = np.random.default_rng(rng)
         counts = {"difficulty": 0, "headroom": 0}
         for _ in range(MAX_DRAWS):
@@ -117,27 +187,27 @@ class CIAFamily:
                 counts["headroom"] += 1  # P(x_0 = 1 | x) never crosses 1/2
                 continue
             model = CIAModel(weights, probs)
-            verdict = self._judge(model, rng)
-            if verdict == "accepted":
+            decision = self._judge(model, rng)
+            if decision == "accepted":
                 return model, Rejections(**counts)
-            counts[verdict] += 1
+            counts[decision] += 1
         raise FamilyError(
-            f"CIA({self.n}, {self.k}, {self.b:g}) starves: none of {MAX_DRAWS} models was accepted, "
+            f"no model of {self.name} was accepted: of {MAX_DRAWS} drawn, "
             f"{counts['difficulty']} failed on difficulty (tolerance {self.tolerance:g}) and {counts['headroom']} on "
             f"headroom (min_headroom {self.min_headroom:g}); loosen the condition on {self._starved_by(rng)}."
         )
 
-    def draw_unselected(self, rng: Seed = None) -> CIAModel:
+    def draw_unselected(self, rng: RandomSource = None) -> CIAModel:
         """Draw one model without looking at its difficulty or headroom."""
         return CIAModel(*self._draw_parameters(np.random.default_rng(rng)))
 
-    def describe(self, models: int = 100, rng: Seed = 0) -> dict[str, float]:
+    def describe(self, models: int = 100, rng: RandomSource = 0) -> dict[str, float]:
         """Acceptance and rejection rates, measured by drawing `models` accepted models.
 
         Examples
         --------
-        >>> told = CIAFamily(n=10, k=2, b=0.9).describe(models=20)
-        >>> told["accepted"], told["drawn"] == told["accepted"] + told["difficulty"] + told["headroom"]
+        >>> rates = CIAFamily(n=10, k=2, b=0.9).describe(models=20)
+        >>> rates["accepted"], rates["drawn"] == rates["accepted"] + rates["difficulty"] + rates["headroom"]
         (20, True)
         """
         rng = np.random.default_rng(rng)
@@ -163,32 +233,32 @@ class CIAFamily:
     def _starved_by(self, rng: np.random.Generator) -> str:
         """Condition that hardly any model meets: the difficulty, unless models of that difficulty abound."""
         any_headroom = replace(self, min_headroom=0)
-        verdicts = [any_headroom._judge(self.draw_unselected(rng), rng) for _ in range(MAX_DRAWS // 20)]
-        return "headroom" if verdicts.count("accepted") > len(verdicts) // 100 else "difficulty"
+        decisions = [any_headroom._judge(self.draw_unselected(rng), rng) for _ in range(MAX_DRAWS // 20)]
+        return "headroom" if decisions.count("accepted") > len(decisions) // 100 else "difficulty"
 
-    def _judge(self, model: CIAModel, rng: np.random.Generator) -> Verdict:
+    def _judge(self, model: CIAModel, rng: np.random.Generator) -> Decision:
         """Decide whether a model belongs to the family."""
         if model.enumerable:
-            masses, posterior = model.enumeration
-            confidence, gain = _confidence_and_gain(model, posterior)
+            masses = model.enumeration.masses
+            confidence, gain = _confidence_and_gain(model, model.enumeration.posterior)
             return self._compare(float(masses @ confidence), 0.0, float(masses @ gain), 0.0) or "difficulty"
         return self._judge_by_sampling(model, rng)
 
-    def _judge_by_sampling(self, model: CIAModel, rng: np.random.Generator) -> Verdict:
+    def _judge_by_sampling(self, model: CIAModel, rng: np.random.Generator) -> Decision:
         """Draw growing samples until both conditions are settled; doubt counts against the model."""
         confidence, gain = np.empty(0), np.empty(0)
         for stage in STAGES:
             X = model.sample_attributes(stage - confidence.size, rng)
             fresh = _confidence_and_gain(model, model.posterior(X))
             confidence, gain = np.append(confidence, fresh[0]), np.append(gain, fresh[1])
-            verdict = self._compare(*_mean_and_doubt(confidence), *_mean_and_doubt(gain))
-            if verdict is not None:
-                return verdict
+            decision = self._compare(*_mean_and_doubt(confidence), *_mean_and_doubt(gain))
+            if decision is not None:
+                return decision
         settled = abs(confidence.mean() - self.b) + _mean_and_doubt(confidence)[1] <= self.tolerance
         return "headroom" if settled else "difficulty"
 
-    def _compare(self, difficulty: float, doubt: float, headroom: float, headroom_doubt: float) -> Verdict | None:
-        """Verdict at the given doubts, None when there is none yet."""
+    def _compare(self, difficulty: float, doubt: float, headroom: float, headroom_doubt: float) -> Decision | None:
+        """Decision at the given doubts, None when there is none yet."""
         distance = abs(difficulty - self.b)
         if distance > self.tolerance + doubt:
             return "difficulty"
@@ -208,3 +278,27 @@ def _confidence_and_gain(model: CIAModel, posterior: Floats) -> tuple[Floats, Fl
 def _mean_and_doubt(values: Floats) -> tuple[float, float]:
     """Mean, and 2.5 standard errors; 1/size stands in for what a sample has not shown yet."""
     return float(values.mean()), float(SIGMAS * values.std() / np.sqrt(values.size) + 1 / values.size)
+
+
+class _TrainingSample:
+    """Training rows of a trial, drawn in blocks as larger sizes are asked for."""
+
+    def __init__(self, model: CIAModel, seed: Seed) -> None:
+        self._model, self._seed = model, seed
+        self._X, self._y = model.sample(0, 0)
+
+    def first(self, size: int) -> tuple[Bits, Bits]:
+        """First `size` rows."""
+        if size > self._y.size:
+            starts = range(self._y.size, size, TRAINING_BLOCK)
+            blocks = [self._model.sample(TRAINING_BLOCK, self._seed.rng("training", start)) for start in starts]
+            self._X = np.concatenate([self._X, *(X for X, _ in blocks)])
+            self._y = np.concatenate([self._y, *(y for _, y in blocks)])
+        return self._X[:size], self._y[:size]
+
+
+def _difficulty(model: CIAModel, rng: np.random.Generator) -> float:
+    """Difficulty of a model, to ±0.004 where it cannot be summed exactly: a record, not a decision."""
+    if model.enumerable:
+        return model.difficulty()
+    return float(model.posterior(model.sample_attributes(DIFFICULTY_DRAWS, rng)).max(axis=1).mean())

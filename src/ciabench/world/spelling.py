@@ -1,15 +1,16 @@
-"""Which of two words belongs into the blank: context-sensitive spelling (Golding & Roth 1996; Grove & Roth 1997, §8).
+"""Which of two words fits the blank: context-sensitive spelling (Golding & Roth 1996; Grove & Roth 1997, §8).
 
-An example is an occurrence of one of the two words. Its attributes tell what stands around it in the sentence: each
+An example is an occurrence of one of the two words. Its attributes describe what surrounds it in the sentence: each
 word within ten places, and each run of one or two contiguous words, or their tags, that touches the blank.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,10 @@ from scipy import sparse
 
 from ciabench.arrays import Bits
 from ciabench.errors import CorpusError, check_integer
+from ciabench.seeds import Seed
+from ciabench.world.base import Task, View, World
 from ciabench.world.corpus import SOTU, Document, read_corpus, tokens
-from ciabench.world.scoring import Score
+from ciabench.world.scoring import HeldOut
 
 Rows = NDArray[np.intp]
 
@@ -79,34 +82,8 @@ class Split(NamedTuple):
     draws: int
 
 
-class TestPart:
-    """Judges rules by their accuracy on examples that were held out.
-
-    Attributes
-    ----------
-    best : float
-        1: nobody knows what the best rule would reach.
-    constant : float
-        Accuracy of always answering the word that is commoner in training.
-    """
-
-    __test__ = False
-    best = 1.0
-
-    def __init__(self, X: Any, y: Bits, majority: int) -> None:
-        self._X, self._y = X, y
-        self.constant = float((y == majority).mean())
-
-    def score(self, predict: Callable[[Any], Any]) -> Score:
-        """Accuracy, T = (accuracy − constant) / (1 − constant), and the binomial error of testing in that scale."""
-        accuracy = float((predict(self._X) == self._y).mean())
-        room = 1 - self.constant
-        error = np.sqrt(accuracy * (1 - accuracy) / self._y.size)
-        return Score(accuracy, (accuracy - self.constant) / room, float(error / room))
-
-
 @dataclass(frozen=True)
-class SpellingPair:
+class SpellingPair(World):
     """Two words that are easily confused, in a corpus.
 
     Parameters
@@ -120,9 +97,9 @@ class SpellingPair:
 
     Examples
     --------
-    >>> family = SpellingPair("passed/past")
-    >>> examples = family.examples()
-    >>> examples.X.shape[0] > 1000, round(family.majority_share, 2)
+    >>> world = SpellingPair("passed/past")
+    >>> examples = world.examples()
+    >>> examples.X.shape[0] > 1000, round(world.majority_share, 2)
     (True, 0.68)
     """
 
@@ -130,9 +107,60 @@ class SpellingPair:
     corpus: str = SOTU
     min_count: int = 2
 
+    use: ClassVar[str] = "Spelling"
+
     def __post_init__(self) -> None:
         check_integer("min_count", self.min_count, 1)
         self.examples()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Pair, name of the corpus, `min_count`, and how many examples there are."""
+        return {
+            "pair": self.pair,
+            "corpus": Path(self.corpus).name,
+            "min_count": int(self.min_count),
+            "examples": int(self.examples().y.size),
+        }
+
+    @property
+    def name(self) -> str:
+        """The pair, with the other parameters that are not the default."""
+        others = {key: value for key, value in self.changed_parameters().items() if key in ("corpus", "min_count")}
+        shown = ", ".join(f"{key}={value}" for key, value in others.items())
+        return f"{self.pair} ({shown})" if shown else self.pair
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes its trials, wherever the corpus lies; here n counts examples and b is the majority's share."""
+        return {
+            "pair": self.pair,
+            "corpus": read_corpus(self.corpus).digest,
+            "min_count": int(self.min_count),
+            "n": int(self.examples().y.size),
+            "k": 2,
+            "b": self.majority_share,
+        }
+
+    def task(self, seed: Seed) -> Task:
+        """Split the documents; a size beyond the training part stands for all of it.
+
+        Examples
+        --------
+        >>> task = SpellingPair("raise/rise").task(Seed(("any", 0)))
+        >>> X, y = task.training(100)
+        >>> X.shape[0], y.shape, task.judge.best
+        (100, (100,), 1.0)
+        """
+        X, y, *_ = self.examples()
+        rows, test, draws = self.split(seed.rng("split"))
+        return Task(
+            training=lambda size: (X[rows[:size]], y[rows[:size]]),
+            judge=HeldOut(X[test], y[test], constant_label=int(y[rows].mean() > 0.5)),
+            classes=np.array([0, 1], dtype=np.uint8),
+            facts={"draws": draws},
+            view=lambda size: _columns(self.vocabulary(rows[:size])),
+        )
 
     @property
     def majority_share(self) -> float:
@@ -141,7 +169,7 @@ class SpellingPair:
         return float(np.bincount(y).max() / y.size)
 
     def examples(self) -> Examples:
-        """Find the occurrences of both words; collected once a process."""
+        """Find the occurrences of both words; collected once per process."""
         return _examples(self.corpus, self.pair)
 
     def split(self, rng: np.random.Generator) -> Split:
@@ -161,6 +189,11 @@ class SpellingPair:
         """Columns of the attributes that are seen at least `min_count` times in these rows."""
         counts = np.asarray(self.examples().X[rows].sum(axis=0, dtype=np.int64)).ravel()
         return np.flatnonzero(counts >= self.min_count)
+
+
+def _columns(chosen: Rows) -> View:
+    """View of some columns."""
+    return lambda rows: rows[:, chosen]
 
 
 def words(pair: str) -> tuple[str, str]:

@@ -1,156 +1,112 @@
-"""One cell of an experiment, pure: (plan, family, trial index) → the scores of all learners at all sizes."""
+"""One cell of an experiment, pure: (plan, world, trial index) → the scores of all learners at all sizes."""
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from ciabench.arrays import Bits
-from ciabench.errors import ExperimentError
-from ciabench.lab.compute.fitting import Bench, Fit, FitError, traceback_text
-from ciabench.lab.compute.guard import Guard
+import numpy as np
+from numpy.typing import NDArray
+
+from ciabench.arrays import Floats
+from ciabench.lab.compute.fitting import Bench, FitError, FitReport, traceback_text
 from ciabench.lab.plan.learner import Learner
-from ciabench.lab.tasks import Task, TaskFamily
-from ciabench.seeds import generator
+from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome, failed_cell, plain_facts
+from ciabench.lab.plan.plan import Job, Plan, Reference
+from ciabench.seeds import Seed
+from ciabench.world.base import Task
 
 DEFAULT_TIME_LIMIT = 60.0
 """Seconds for a fit of a learner that is not built in, where the experiment sets no limit."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """All that a worker must know of an experiment."""
-
-    seed: int
-    trials: int
-    sizes: tuple[int, ...]
-    families: tuple[TaskFamily, ...]
-    learners: tuple[Learner, ...]
-    time_limit: float | None = None
-    guard_foreign: bool = True
-
-    def __post_init__(self) -> None:
-        labels = Counter(tuple(family.identity[key] for key in ("n", "k", "b")) for family in self.families)
-        if max(labels.values(), default=1) > 1:
-            label = labels.most_common(1)[0][0]
-            raise ExperimentError(f"two families have n, k, b = {label}, by which rows are told apart; leave one out.")
-
-    def wanted(self) -> list["Wanted"]:
-        """Every learner at every size."""
-        return [Wanted(learner, size) for size in self.sizes for learner in range(len(self.learners))]
-
-    def is_guarded(self, learner: Learner) -> bool:
-        """Whether a learner runs in a process of its own."""
-        return self.time_limit is not None or (self.guard_foreign and not learner.builtin)
-
-
-class Wanted(NamedTuple):
-    """One score to compute: position of the learner in the plan, and a size."""
-
-    learner: int
-    size: int
-
-
-class Job(NamedTuple):
-    """One cell to compute: position of the family in the plan, trial index, and the scores that are missing."""
-
-    family: int
-    trial: int
-    wanted: Sequence[Wanted]
-
-
-class ScoreRow(NamedTuple):
-    """Outcome of one learner at one size; without an error it is done."""
-
-    learner: int
-    size: int
-    error: str | None
-    success: float | None = None
-    t: float | None = None
-    t_error: float | None = None
-    fit_seconds: float | None = None
-    n_iter: int | None = None
-
-
-class CellRow(NamedTuple):
-    """Outcome of one cell; with an error all its scores have failed."""
-
-    family: int
-    trial: int
-    error: str | None
-    seconds: float
-    scores: list[ScoreRow]
-    best: float | None = None
-    constant: float | None = None
-    difficulty: float | None = None
-    draws: int | None = None
-
-
 class Fitter(Protocol):
     """Fits learners one at a time: a bench or a guard."""
 
-    def fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
+    def fit(self, learner: Learner, random_state: int, X: Any, y: Any, classes: NDArray[Any]) -> FitReport:
         """Fit a fresh classifier."""
 
-    def predict(self, X: Any) -> Bits:
-        """Labels of the last fit."""
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Predictions of the last fit, as positions in its classes."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | x) by the last fit."""
 
 
-def run_cell(plan: Plan, job: Job, guard: Guard) -> CellRow:
-    """Draw the trial's task and score every wanted learner on it.
+@dataclass(frozen=True)
+class FittedRule:
+    """A fitted learner as a judge sees it; `predict_proba` is None for classifiers that have none."""
+
+    classes_: NDArray[Any]
+    predict: Callable[[Any], NDArray[Any]]
+    predict_proba: Callable[[Any], Floats] | None
+
+
+def run_cell(plan: Plan, job: Job, guard: Fitter) -> CellOutcome:
+    """Draw the trial's task and score every wanted entrant on it.
 
     Examples
     --------
     >>> from ciabench import CIAFamily
+    >>> from ciabench.lab.compute.guard import Guard
     >>> from ciabench.lab.plan.learner import resolve
-    >>> from ciabench.lab.tasks import CIATasks
     >>> learner = resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {})
-    >>> plan = Plan(1997, 1, (100,), (CIATasks(CIAFamily(10, 2, 0.9)),), (learner,), guard_foreign=False)
-    >>> cell = run_cell(plan, Job(family=0, trial=0, wanted=plan.wanted()), Guard(time_limit=60))
+    >>> plan = Plan(1997, 1, (100,), (CIAFamily(10, 2, 0.9),), (learner,), guard_foreign=False)
+    >>> cell = run_cell(plan, plan.jobs()[0], Guard(time_limit=60))
     >>> 0.5 < cell.constant < cell.scores[0].success < cell.best
     True
     """
     started = time.perf_counter()
-    family = plan.families[job.family]
-    seed = (plan.seed, family.identity, job.trial)
+    world = plan.worlds[job.world]
+    seed = Seed((plan.seed, world.identity, job.trial))
     try:
-        task = family.task(*seed)
+        task = world.task(seed)
         scores = list(_scores(plan, job, task, seed, guard))
+        best, constant, facts = float(task.judge.best), float(task.judge.constant), plain_facts(task.facts)
     except Exception:
         return failed_cell(job, traceback_text(), time.perf_counter() - started)
-    judge, seconds = task.judge, time.perf_counter() - started
-    return CellRow(
-        job.family, job.trial, None, seconds, scores, judge.best, judge.constant, task.difficulty, task.draws
-    )
+    seconds = time.perf_counter() - started
+    return CellOutcome(job.world, job.trial, seconds, scores, None, best, constant, facts)
 
 
-def failed_cell(job: Job, error: str, seconds: float = 0.0) -> CellRow:
-    """Outcome of a cell that gave no scores, and why."""
-    scores = [ScoreRow(*wanted, error="its trial failed.") for wanted in job.wanted]
-    return CellRow(job.family, job.trial, error, seconds, scores)
-
-
-def _scores(plan: Plan, job: Job, task: Task, seed: tuple[Any, ...], guard: Guard) -> Iterator[ScoreRow]:
-    """Score the wanted learners on prefixes of one training sample."""
-    X, y = task.training(max(wanted.size for wanted in job.wanted))
+def _scores(plan: Plan, job: Job, task: Task, seed: Seed, guard: Fitter) -> Iterator[ScoreOutcome]:
+    """Score the wanted entrants on prefixes of one training sample."""
     bench = Bench()
     for wanted in job.wanted:
-        learner = plan.learners[wanted.learner]
-        fitter: Fitter = guard if plan.is_guarded(learner) else bench
-        random_state = int(generator(*seed, "learner", learner.identity, wanted.size).integers(2**31))
-        columns = task.columns(wanted.size)
+        entrant = plan.entrants[wanted.entrant]
         try:
-            fit = fitter.fit(learner, random_state, X[: wanted.size][:, columns], y[: wanted.size])
-            score = task.judge.score(_seeing(columns, fitter))
+            if isinstance(entrant, Learner):
+                rule, report = _fitted(task, seed, entrant, wanted.size, guard if plan.is_guarded(entrant) else bench)
+            else:
+                rule, report = _made(task, entrant, wanted.size)
+            score = task.judge.score(rule)
+            measured = float(score.success), float(score.t), float(score.t_error), report.seconds
+            facts = plain_facts({**report.facts, **score.facts})
         except FitError as failure:
-            yield ScoreRow(*wanted, error=str(failure))
+            yield ScoreOutcome(wanted.entrant, wanted.size, str(failure))
         except Exception:
-            yield ScoreRow(*wanted, error=traceback_text())
+            yield ScoreOutcome(wanted.entrant, wanted.size, traceback_text())
         else:
-            yield ScoreRow(*wanted, None, *score, *fit)
+            yield ScoreOutcome(wanted.entrant, wanted.size, None, *measured, facts)
 
 
-def _seeing(columns: Any, fitter: Fitter) -> Callable[[Any], Bits]:
-    """Rule of the last fit on rows of which it sees some columns."""
-    return lambda rows: fitter.predict(rows[:, columns])
+def _fitted(task: Task, seed: Seed, learner: Learner, size: int, fitter: Fitter) -> tuple[FittedRule, FitReport]:
+    """Fit a learner to the first `size` rows, of which it sees what the task's view shows."""
+    view = task.view(size)
+    X, y = task.training(size)
+    classes = np.unique(y) if task.classes is None else np.asarray(task.classes)
+    random_state = int(seed.rng("learner", learner.identity, size).integers(2**31))
+    report = fitter.fit(learner, random_state, view(X), y, classes)
+    rule = FittedRule(
+        classes,
+        predict=lambda rows: classes[fitter.predict(view(rows))],
+        predict_proba=(lambda rows: fitter.predict_proba(view(rows))) if report.has_probabilities else None,
+    )
+    return rule, report
+
+
+def _made(task: Task, reference: Reference, size: int) -> tuple[Any, FitReport]:
+    """Make the rule of a reference from the first `size` rows."""
+    started = time.perf_counter()
+    rule = task.references[reference.name](*task.training(size))
+    return rule, FitReport(time.perf_counter() - started, {}, False)

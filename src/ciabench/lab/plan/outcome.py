@@ -1,7 +1,11 @@
 """What comes of a job: a cell with its scores, done or failed."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from ciabench.lab.plan.plan import Job
 from ciabench.world.base import Facts
@@ -39,3 +43,21 @@ def failed_cell(job: Job, error: str, seconds: float = 0.0) -> CellOutcome:
     """Outcome of a cell that gave no scores, and why."""
     scores = [ScoreOutcome(wanted.entrant, wanted.size, "its trial failed.") for wanted in job.wanted]
     return CellOutcome(job.world, job.trial, seconds, scores, error)
+
+
+def plain_facts(facts: Facts) -> dict[str, Any]:
+    """Facts that can be kept: numbers, texts and booleans; what is not finite becomes None, all else is left out.
+
+    Examples
+    --------
+    >>> plain_facts({"log_loss": np.float64(0.5), "auc": float("nan"), "path": [1, 2]})
+    {'log_loss': 0.5, 'auc': None}
+    """
+    plain = {}
+    for name, value in facts.items():
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, float) and not math.isfinite(value):
+            value = None
+        if value is None or isinstance(value, bool | float | str) or (isinstance(value, int) and abs(value) < 2**62):
+            plain[str(name)] = value
+    return plain

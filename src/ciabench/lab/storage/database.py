@@ -10,7 +10,6 @@ import sqlite3
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -20,6 +19,7 @@ from ciabench.lab.storage.tables import (
     APPLICATION_ID,
     CELL,
     HEAD,
+    N_NUMBERS,
     PUT_CHECKSUM,
     SCHEMA,
     SCHEMA_VERSION,
@@ -36,9 +36,9 @@ HEAD_KEY = 0
 REASONS = {
     "SQLITE_CORRUPT": "is damaged; the database disk image is malformed",
     "SQLITE_FULL": "the disk is full; what is finished is kept, so make room and run again",
-    "SQLITE_IOERR": "the disk can not be read or written, perhaps it is full; what is finished is kept",
-    "SQLITE_READONLY": "can not be written; its folder or file is read-only",
-    "SQLITE_CANTOPEN": "can not be opened; is its folder there, and may it be read and written?",
+    "SQLITE_IOERR": "the disk cannot be read or written, perhaps it is full; what is finished is kept",
+    "SQLITE_READONLY": "cannot be written; its folder or file is read-only",
+    "SQLITE_CANTOPEN": "cannot be opened; is its folder there, and may it be read and written?",
 }
 
 
@@ -55,13 +55,20 @@ def connect(path: Path, writable: bool) -> sqlite3.Connection:
     return connection
 
 
+def settle(connection: sqlite3.Connection) -> None:
+    """Fold the journal into the file, so that readers leave no files beside it; a reader at work prevents that."""
+    with suppress(sqlite3.Error):
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA journal_mode = DELETE")
+
+
 def _is_at_rest(path: Path) -> bool:
     """Whether nobody can be writing: a folder that is read-only, and no journal in it."""
     return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def store_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and of the file system into ours."""
     try:
         yield
@@ -80,8 +87,13 @@ def check_kind(connection: sqlite3.Connection, path: Path) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreError(f"{path}: is a database, but not a ciabench store.")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version != SCHEMA_VERSION:
-        raise StoreError(f"{path}: has schema version {version}; this version of ciabench reads {SCHEMA_VERSION}.")
+    if version < SCHEMA_VERSION:
+        raise StoreError(
+            f"{path}: was made by an older ciabench (schema {version}, now {SCHEMA_VERSION}); move it away and run the "
+            "experiment again, or read it with the ciabench that made it."
+        )
+    if version > SCHEMA_VERSION:
+        raise StoreError(f"{path}: was made by a newer ciabench (schema {version}); upgrade ciabench to read it.")
     found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
     if found != {statement for statement in SCHEMA if statement.startswith("CREATE")}:
         raise StoreError(f"{path}: is damaged; its tables are not those of ciabench.")
@@ -95,7 +107,7 @@ def check_whole(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_pages(connection: sqlite3.Connection, path: Path) -> Checksums:
-    """Refuse a store that SQLite finds damaged, or that lacks a cell or a checksum; tell the checksums."""
+    """Refuse a store that SQLite finds damaged, or that lacks a cell or a checksum; return the checksums."""
     (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
         raise StoreError(f"{path}: is damaged; {' '.join(found.split())}.")
@@ -114,14 +126,14 @@ def read_cell(connection: sqlite3.Connection, path: Path, cell: int, sums: Check
 
 
 def check_head(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a store whose experiment, families or learners are not as they were written."""
+    """Refuse a store whose experiment, worlds or learners are not as they were written."""
     found = connection.execute("SELECT value FROM checksum WHERE cell = ?", (HEAD_KEY,)).fetchone()
     if found != (_head_sum(connection),):
         raise StoreError(f"{path}: is damaged; the checksum of its experiment is wrong.")
 
 
 def seal_head(connection: sqlite3.Connection) -> None:
-    """Write the checksum of experiment, families and learners."""
+    """Write the checksum of experiment, worlds and learners."""
     connection.execute(PUT_CHECKSUM, (HEAD_KEY, _head_sum(connection)))
 
 
@@ -140,18 +152,24 @@ def _head_sum(connection: sqlite3.Connection) -> int:
 
 def _sum_of(values: Row, scores: list[Row]) -> int | None:
     """Checksum of a cell with all its scores, None where a value is not even of the right kind."""
-    flat = [*values, *chain.from_iterable(scores)]
-    form = f"<{len(flat)}d"
+    rows = [values, *scores]
+    numbers = [number for row in rows for number in row[:N_NUMBERS]]
     try:
-        return crc32(struct.pack(form, *flat))
-    except struct.error:
-        with suppress(struct.error):
-            return crc32(struct.pack(form, *map(_number, flat)))
-    return None
+        texts = "\0".join(text for row in rows for text in row[N_NUMBERS:]).encode()
+        return crc32(texts, crc32(_packed(numbers)))
+    except (struct.error, TypeError):
+        return None
+
+
+def _packed(numbers: list[Any]) -> bytes:
+    """Numbers as bytes; NULL is packed as infinity, and text in place of a number by its own checksum."""
+    form = f"<{len(numbers)}d"
+    with suppress(struct.error):
+        return struct.pack(form, *numbers)
+    return struct.pack(form, *map(_number, numbers))
 
 
 def _number(value: Any) -> Any:
-    """A number for every value that a column may hold; those that are numbers stay."""
     if value is None:
         return math.inf
     return crc32(value.encode()) if isinstance(value, str) else value

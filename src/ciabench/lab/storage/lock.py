@@ -27,18 +27,20 @@ class Lock:
             self._file.seek(0)
             holder = self._file.read()
             self._file.close()
-            raise StoreError(f"{store}: another run holds it ({_told(holder)}); wait for it, or stop it.") from None
+            raise StoreError(
+                f"{store}: another run holds it ({_described(holder)}); wait for it, or stop it."
+            ) from None
         self._file.truncate(0)
         self._file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}).encode())
 
     def release(self) -> None:
-        """Let others have the store."""
+        """Release the lock."""
         self._file.truncate(0)
         self._file.close()
 
 
-def _told(holder: bytes) -> str:
-    """Who holds a lock, from what it wrote."""
+def _described(holder: bytes) -> str:
+    """Say who holds a lock, from what it wrote."""
     try:
         return "process {pid} on {host}, since {since}".format_map(json.loads(holder))
     except (ValueError, KeyError, TypeError):

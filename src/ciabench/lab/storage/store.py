@@ -1,20 +1,21 @@
-"""The only module that touches result files: one SQLite file an experiment, written by the driver alone."""
+"""The only module that touches result files: one SQLite file per experiment, written by the driver alone.
+
+The experiment file is a view, the store a memory: what the file asks for and the store lacks is computed, what the
+store has beyond the file is kept.
+"""
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ciabench.errors import StoreError
-from ciabench.lab.compute.trial import CellRow, Job, Plan, ScoreRow
-from ciabench.lab.plan.learner import check_name
-from ciabench.lab.spec import RESULT_VERSION, Spec, contradictions, is_spec
+from ciabench.lab.plan.outcome import CellOutcome
+from ciabench.lab.plan.plan import Entrant, Job, Plan
+from ciabench.lab.storage import tables
 from ciabench.lab.storage.database import (
-    Checksums,
-    Row,
     check_head,
     check_kind,
     check_pages,
@@ -23,20 +24,14 @@ from ciabench.lab.storage.database import (
     read_cell,
     seal_cell,
     seal_head,
-    told,
+    settle,
+    store_errors,
 )
 from ciabench.lab.storage.lock import Lock
-from ciabench.lab.storage.tables import (
-    CELLS,
-    COMPLETE_CELLS,
-    FAILURES,
-    FAMILIES,
-    HAS_PAIRS,
-    PUT_CELL,
-    PUT_SCORE,
-    SCHEMA,
-)
+from ciabench.lab.storage.records import Counts, Failure, cell_values, learner_values, score_values, world_values
+from ciabench.lab.storage.view import View, view_of
 from ciabench.seeds import canonical, digest
+from ciabench.world.base import World
 
 CHUNK = 500
 """Trials looked up at once in the search for missing scores."""
@@ -44,34 +39,7 @@ CHUNK = 500
 SAME_DRAW = 1e-9
 """Largest difference of two S_best that come from one model."""
 
-
-class Failure(NamedTuple):
-    """A score that failed, or with neither size nor learner a whole trial."""
-
-    n: int
-    k: int
-    b: float
-    trial: int
-    size: int | None
-    learner: str | None
-    error: str
-    task: str
-
-    @property
-    def cause(self) -> str:
-        """Last line of the error, which says most."""
-        lines = str(self.error).strip().splitlines()
-        return lines[-1] if lines else "unknown"
-
-
-class Counts(NamedTuple):
-    """How many cells and scores a store holds, and how many its experiment asks for."""
-
-    cells: int
-    cells_wanted: int
-    done: int
-    failed: int
-    scores_wanted: int
+Spec = dict[str, Any]
 
 
 class Store:
@@ -80,7 +48,7 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock: Lock | None = None
-        with told(self.path):
+        with store_errors(self.path):
             _check_is_file(self.path)
             self._connection = connect(self.path, writable=False)
         with self._closed_on_error():
@@ -91,23 +59,24 @@ class Store:
 
     @classmethod
     def continued(cls, path: str | Path, spec: Spec, plan: Plan, environment: Mapping[str, Any]) -> "Store":
-        """Open a store to add to it, or make a new one; refuse if it holds something else or another run has it."""
+        """Open a store to add to it, or make a new one; refuse if it has another seed or another run has it."""
         self = cls.__new__(cls)
         self.path = Path(path)
-        with told(self.path):
+        with store_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists():
                 _check_is_file(self.path)
             self._lock = Lock(self.path)
         try:
-            with told(self.path):
+            with store_errors(self.path):
                 self._connection = connect(self.path, writable=True)
         except StoreError:
             self._lock.release()
             raise
         with self._closed_on_error(), self._transaction():
-            self._admit(spec, environment)
+            environments = self._admit(plan, environment)
             self._register(plan)
+            self._put_experiment(spec, plan, environments)
             seal_head(self._connection)
         return self
 
@@ -118,143 +87,159 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file and let others have it."""
+        """Close the file and release its lock."""
+        if self._lock is not None:
+            settle(self._connection)
         self._connection.close()
         if self._lock is not None:
             self._lock.release()
 
     def spec(self) -> Spec:
-        """Return the experiment that the store holds."""
-        spec: Spec = self.provenance()["experiment"]
-        return spec
+        """Return the experiment as it was last run."""
+        return self._experiment()[0]
+
+    def view(self) -> View:
+        """Return what the experiment file asks for."""
+        return View.read(self._experiment()[1], self._all("SELECT id, name, parameters FROM world"))
+
+    def everything(self) -> View:
+        """Return a view of all that is kept."""
+        worlds = self._all("SELECT id, name, parameters FROM world")
+        learners = self._all("SELECT id, name FROM learner")
+        sizes = [size for (size,) in self._all("SELECT DISTINCT size FROM score ORDER BY size")]
+        trials = self._all("SELECT coalesce(max(trial) + 1, 0) FROM cell")[0][0]
+        return View.of_everything(worlds, learners, sizes, trials)
 
     def provenance(self) -> dict[str, Any]:
         """Return all that is needed to make the results again."""
-        try:
-            ((_, spec, spec_hash, version, environments),) = self._all("SELECT * FROM experiment")
-            spec, environments = json.loads(spec), json.loads(environments)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise StoreError(f"{self.path}: is damaged; its experiment can not be read.") from error
-        if not is_spec(spec):
-            raise StoreError(f"{self.path}: is damaged; what it holds is no experiment.")
+        spec, _, environments = self._experiment()
         return {
             "experiment": spec,
-            "hash": spec_hash,
-            "result_version": version,
+            "hash": digest(spec),
+            "versions": {
+                "worlds": dict(self._all("SELECT name, version FROM world ORDER BY id")),
+                "learners": dict(self._all("SELECT name, version FROM learner ORDER BY id")),
+            },
             "environments": environments,
             "repeat": "save `experiment` (or keep the store) and run `ciabench run --from FILE --out FOLDER`",
         }
 
-    def add(self, cell: CellRow) -> None:
+    def add(self, cell: CellOutcome) -> None:
         """Write a cell with all its scores, in one transaction."""
-        with told(self.path), self._transaction():
+        with store_errors(self.path), self._transaction():
             cell_id = self._put_cell(cell)
-            self._connection.executemany(PUT_SCORE, [self._values(cell_id, score) for score in cell.scores])
+            learners = self._learners[cell.world]
+            scores = [score_values(cell_id, learners[score.entrant], score) for score in cell.scores]
+            self._connection.executemany(tables.PUT_SCORE, scores)
             seal_cell(self._connection, cell_id)
 
-    def missing(self, plan: Plan, retry_failed: bool = False) -> Iterator[Job]:
+    def missing(self, plan: Plan, retry_failed: bool = False) -> Generator[Job, None, None]:
         """Find what is still to be computed, a few trials at a time; may be consumed in another thread."""
-        wanted = plan.wanted()
-        with told(self.path), closing(connect(self.path, writable=False)) as connection:
-            for family in range(len(plan.families)):
+        with store_errors(self.path), closing(connect(self.path, writable=False)) as connection:
+            for world, learners in enumerate(self._learners):
+                wanted = [(learners[one.entrant], one) for one in plan.wanted(world)]
                 for start in range(0, plan.trials, CHUNK):
-                    present = self._present(connection, family, start, retry_failed)
+                    values = (self._worlds[world], start, start + CHUNK, retry_failed)
+                    present = set(connection.execute(tables.PRESENT, values).fetchall())
                     for trial in range(start, min(start + CHUNK, plan.trials)):
-                        lacking = [score for score in wanted if (trial, *score) not in present]
+                        lacking = {(learner, one.size): one for learner, one in wanted}
+                        lacking = {key: one for key, one in lacking.items() if (trial, *key) not in present}
                         if lacking:
-                            yield Job(family, trial, lacking)
+                            yield Job(world, trial, list(lacking.values()))
 
     def counts(self) -> Counts:
         """Count cells and scores."""
-        spec = self.spec()
-        cells = self._value("SELECT count(*) FROM cell")
-        failed = self._value("SELECT count(*) FROM score WHERE state = 'failed'")
-        cells_wanted = spec["trials"] * len(spec["families"])
-        done = self._value("SELECT count(*) FROM score") - failed
-        scores_wanted = cells_wanted * len(spec["sizes"]) * len(spec["learners"])
-        return Counts(cells, cells_wanted, done, failed, scores_wanted)
+        view = self.view()
+        cells, done, failed, beyond = self._all(tables.COUNTS)[0]
+        return Counts(cells, view.trials * len(view.worlds), done, failed, view.trials * view.scores_per_trial, beyond)
 
     def complete_cells(self, plan: Plan, retry_failed: bool = False) -> int:
         """Count the cells of which nothing is missing."""
-        return int(self._value(COMPLETE_CELLS, plan.trials, retry_failed, len(plan.wanted())))
+        total = 0
+        for position, world in enumerate(self._worlds):
+            wanted = {(self._learners[position][one.entrant], one.size) for one in plan.wanted(position)}
+            total += int(self._all(tables.COMPLETE_CELLS, world, retry_failed, len(wanted))[0][0])
+        return total
 
     def failures(self) -> Iterator[Failure]:
         """List what failed, with its cause."""
-        return map(Failure._make, self._all(FAILURES))
+        return map(Failure._make, self._all(tables.FAILURES))
 
-    def has_pairs(self) -> bool:
-        """Tell whether some of its tasks are pairs of words."""
-        return bool(self._value(HAS_PAIRS))
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the tidy rows of all scores that are done, always in the same order; with pairs, task first.
+    def rows(self, view: View | None = None) -> Iterator[tuple[Any, ...]]:
+        """Iterate over the rows of the scores that are done, under the columns of the view, always in the same order.
 
         The file is checked first, so that rows come from a whole store or not at all.
         """
-        with told(self.path):
+        view = view or self.view()
+        with store_errors(self.path):
             if not self._connection.in_transaction:
                 self._connection.execute("BEGIN")
             sums = check_pages(self._connection, self.path)
-            names = dict(self._connection.execute("SELECT id, name FROM learner").fetchall())
-            for name in names.values():
-                check_name(name)
-            has_pairs = self.has_pairs()
-            for family, *labels, task in self._connection.execute(FAMILIES).fetchall():
-                common = (task, *labels) if has_pairs else tuple(labels)
-                for (cell,) in self._connection.execute(CELLS, (family,)):
-                    for row in self._rows_of(cell, common, names, sums):  # noqa: UP028
+            for world in view.worlds:
+                for (cell,) in self._connection.execute(tables.CELLS, (world.id,)):
+                    values, scores = read_cell(self._connection, self.path, cell, sums)
+                    for row in view.rows(world, values, scores):  # noqa: UP028
                         yield row  # `yield from` would close the cursor of a reader that stopped early, after the store
             self._connection.execute("COMMIT")
 
-    def _rows_of(self, cell: int, labels: Row, names: dict[int, str], sums: Checksums) -> list[Row]:
-        """Rows of one cell, by size and learner."""
-        (_, _, trial, best, constant, *_), scores = read_cell(self._connection, self.path, cell, sums)
-        rows = [
-            (*labels, trial, size, names[learner], success, best, constant, t, t_error, fit_seconds)
-            for learner, size, is_done, success, t, t_error, fit_seconds, *_ in scores
-            if is_done
-        ]
-        return sorted(rows, key=itemgetter(len(labels) + 1, len(labels) + 2))
+    def _experiment(self) -> tuple[Spec, dict[str, Any], list[dict[str, Any]]]:
+        """Spec, view and environments."""
+        try:
+            ((_, _, *texts),) = self._all("SELECT * FROM experiment")
+            spec, view, environments = map(json.loads, texts)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StoreError(f"{self.path}: is damaged; its experiment cannot be read.") from error
+        return spec, view, environments
 
-    def _admit(self, spec: Spec, environment: Mapping[str, Any]) -> None:
-        """Take the experiment in, if it is new or only adds to what is there."""
-        environments = [dict(environment)]
-        if self._value("SELECT count(*) FROM sqlite_master") == 0:
-            for statement in SCHEMA:
+    def _admit(self, plan: Plan, environment: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Make the tables, or check those that are there; return the environments so far and this one."""
+        if not self._all("SELECT count(*) FROM sqlite_master")[0][0]:
+            for statement in tables.SCHEMA:
                 self._connection.execute(statement)
-        else:
-            check_kind(self._connection, self.path)
-            check_whole(self._connection, self.path)
-            _check_continues(self.path, self.provenance(), spec)
-            spec = {**spec, "trials": max(spec["trials"], self.spec()["trials"])}
-            known = self.provenance()["environments"]
-            environments = known if environment in known else known + environments
-        values = (canonical(spec), digest([spec, RESULT_VERSION]), RESULT_VERSION, canonical(environments))
-        self._connection.execute("INSERT OR REPLACE INTO experiment VALUES (1, ?, ?, ?, ?)", values)
+            return [dict(environment)]
+        check_kind(self._connection, self.path)
+        check_whole(self._connection, self.path)
+        seed = self._all("SELECT seed FROM experiment")[0][0]
+        if seed != plan.seed:
+            raise StoreError(
+                f"{self.path}: holds results of seed {seed}, and the experiment now has seed {plan.seed}; give it "
+                "another name, or use another --out."
+            )
+        known = self._experiment()[2]
+        return known if environment in known else [*known, dict(environment)]
 
     def _register(self, plan: Plan) -> None:
         """Map positions in the plan to rows of the store."""
-        self._seed, self._families, self._learners = plan.seed, [], []
-        for family in plan.families:
-            told = family.identity
-            identity = canonical(told)
-            values = (identity, told["n"], told["k"], told["b"])
-            self._connection.execute("INSERT OR IGNORE INTO family (identity, n, k, b) VALUES (?, ?, ?, ?)", values)
-            self._families.append(self._value("SELECT id FROM family WHERE identity = ?", identity))
-        if self._value("SELECT count(*) FROM family") > len(plan.families):
-            raise StoreError(f"{self.path}: was made from a corpus that has changed since; start a new store.")
-        for learner in plan.learners:
-            named = (learner.name, learner.identity)
-            self._connection.execute("INSERT OR IGNORE INTO learner (name, identity) VALUES (?, ?)", named)
-            self._learners.append(self._value("SELECT id FROM learner WHERE name = ?", learner.name))
+        self._worlds = [self._world_id(world) for world in plan.worlds]
+        self._learners = [[self._learner_id(one, world) for one in plan.entrants] for world in plan.worlds]
 
-    def _put_cell(self, cell: CellRow) -> int:
+    def _world_id(self, world: World) -> int:
+        values = world_values(world)
+        self._connection.execute(tables.PUT_WORLD, values)
+        return int(self._connection.execute(tables.FIND_WORLD, values).fetchone()[0])
+
+    def _learner_id(self, entrant: Entrant, world: World) -> int | None:
+        """Row of an entrant; None for a reference that the world does not offer."""
+        values = learner_values(entrant, world)
+        if values is None:
+            return None
+        self._connection.execute(tables.PUT_LEARNER, values)
+        return int(self._connection.execute(tables.FIND_LEARNER, values).fetchone()[0])
+
+    def _put_experiment(self, spec: Spec, plan: Plan, environments: list[dict[str, Any]]) -> None:
+        values = {
+            "seed": plan.seed,
+            "spec": canonical(spec),
+            "view": canonical(view_of(plan, self._worlds, self._learners)),
+            "environments": canonical(environments),
+        }
+        self._connection.execute(tables.PUT_EXPERIMENT, values)
+
+    def _put_cell(self, cell: CellOutcome) -> int:
         """Write the cell itself unless it is there and done; then it must be the same draw."""
-        family, state = self._families[cell.family], "failed" if cell.error else "done"
-        drawn = (cell.best, cell.constant, cell.difficulty, cell.draws, cell.seconds, self._seed)
-        self._connection.execute(PUT_CELL, (family, cell.trial, state, cell.error, *drawn))
-        find = "SELECT id, best FROM cell WHERE family = ? AND trial = ?"
-        cell_id, best = self._connection.execute(find, (family, cell.trial)).fetchone()
+        world = self._worlds[cell.world]
+        self._connection.execute(tables.PUT_CELL, cell_values(world, cell))
+        cell_id, best = self._connection.execute(tables.FIND_CELL, (world, cell.trial)).fetchone()
         if None not in (best, cell.best) and abs(best - cell.best) > SAME_DRAW:
             raise StoreError(
                 f"{self.path}: trial {cell.trial} was drawn with S_best = {best!r} and now has {cell.best!r}; "
@@ -262,27 +247,8 @@ class Store:
             )
         return int(cell_id)
 
-    def _values(self, cell_id: int, score: ScoreRow) -> tuple[Any, ...]:
-        learner, size, error, *measured = score
-        return (cell_id, self._learners[learner], size, "failed" if error else "done", error, *measured)
-
-    def _present(
-        self, connection: sqlite3.Connection, family: int, start: int, retry_failed: bool
-    ) -> set[tuple[int, int, int]]:
-        """Scores (trial, learner, size) of one chunk of trials that need not be computed."""
-        found = connection.execute(
-            "SELECT trial, learner, size FROM cell JOIN score ON score.cell = cell.id "
-            "WHERE family = ? AND trial >= ? AND trial < ? AND (score.state = 'done' OR NOT ?)",
-            (self._families[family], start, start + CHUNK, retry_failed),
-        )
-        positions = {learner: position for position, learner in enumerate(self._learners)}
-        return {(trial, positions[learner], size) for trial, learner, size in found}
-
-    def _value(self, query: str, *values: Any) -> Any:
-        return self._all(query, *values)[0][0]
-
     def _all(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with told(self.path):
+        with store_errors(self.path):
             return self._connection.execute(query, values).fetchall()
 
     @contextmanager
@@ -298,7 +264,7 @@ class Store:
     @contextmanager
     def _closed_on_error(self) -> Iterator[None]:
         try:
-            with told(self.path):
+            with store_errors(self.path):
                 yield
         except BaseException:
             self.close()
@@ -310,15 +276,3 @@ def _check_is_file(path: Path) -> None:
         raise StoreError(f"{path}: is a folder, not a store.")
     if not path.is_file():
         raise StoreError(f"{path}: there is no such file.")
-
-
-def _check_continues(path: Path, held: dict[str, Any], spec: Spec) -> None:
-    """Refuse a store that holds another experiment, or results of another kind of ciabench."""
-    if held["result_version"] != RESULT_VERSION:
-        raise StoreError(
-            f"{path}: was made by a ciabench with result version {held['result_version']}, this one has "
-            f"{RESULT_VERSION} and would give other numbers; start a new store."
-        )
-    changed = contradictions(held["experiment"], spec)
-    if changed:
-        raise StoreError(f"{path}: holds another experiment: {'; '.join(changed)}; use another name or --out.")

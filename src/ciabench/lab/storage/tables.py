@@ -1,26 +1,30 @@
-"""Tables of a store, and the statements that fill and read them."""
+"""The tables of a store, and the statements that fill and read them.
+
+Rows are keyed by content: a world and a learner by identity and version, a cell by world and trial, a score by cell,
+learner and size. The `view` of the experiment says which of them its file asks for, and under which names.
+"""
 
 APPLICATION_ID = 0x43494142
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 SCHEMA = (
     """CREATE TABLE experiment (
-        id INTEGER PRIMARY KEY CHECK (id = 1), spec TEXT NOT NULL, hash TEXT NOT NULL,
-        result_version INTEGER NOT NULL, environments TEXT NOT NULL)""",
-    """CREATE TABLE family (
-        id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE,
-        n INTEGER NOT NULL, k INTEGER NOT NULL, b REAL NOT NULL)""",
+        id INTEGER PRIMARY KEY CHECK (id = 1), seed INTEGER NOT NULL, spec TEXT NOT NULL, view TEXT NOT NULL,
+        environments TEXT NOT NULL)""",
+    """CREATE TABLE world (
+        id INTEGER PRIMARY KEY, identity TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL,
+        parameters TEXT NOT NULL, UNIQUE (identity, version))""",
     """CREATE TABLE learner (
-        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, identity TEXT NOT NULL)""",
+        id INTEGER PRIMARY KEY, identity TEXT NOT NULL, version INTEGER NOT NULL, is_reference INTEGER NOT NULL,
+        name TEXT NOT NULL, UNIQUE (identity, version, is_reference))""",
     """CREATE TABLE cell (
-        id INTEGER PRIMARY KEY, family INTEGER NOT NULL REFERENCES family (id), trial INTEGER NOT NULL,
+        id INTEGER PRIMARY KEY, world INTEGER NOT NULL REFERENCES world (id), trial INTEGER NOT NULL,
         state TEXT NOT NULL CHECK (state IN ('done', 'failed')), error TEXT,
-        best REAL, constant REAL, difficulty REAL, draws INTEGER, seconds REAL NOT NULL,
-        seed INTEGER NOT NULL, UNIQUE (family, trial))""",
+        best REAL, constant REAL, seconds REAL NOT NULL, facts TEXT, UNIQUE (world, trial))""",
     """CREATE TABLE score (
         cell INTEGER NOT NULL REFERENCES cell (id), learner INTEGER NOT NULL REFERENCES learner (id),
         size INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN ('done', 'failed')), error TEXT,
-        success REAL, t REAL, t_error REAL, fit_seconds REAL, n_iter INTEGER,
+        success REAL, t REAL, t_error REAL, fit_seconds REAL, facts TEXT,
         PRIMARY KEY (cell, learner, size)) WITHOUT ROWID""",
     "CREATE INDEX failed_score ON score (cell) WHERE state = 'failed'",
     "CREATE INDEX failed_cell ON cell (id) WHERE state = 'failed'",
@@ -30,50 +34,86 @@ SCHEMA = (
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 
+PUT_EXPERIMENT = "INSERT OR REPLACE INTO experiment VALUES (1, :seed, :spec, :view, :environments)"
+
+PUT_WORLD = """
+    INSERT INTO world (identity, version, name, parameters) VALUES (:identity, :version, :name, :parameters)
+    ON CONFLICT (identity, version) DO UPDATE SET name = excluded.name, parameters = excluded.parameters"""
+
+FIND_WORLD = "SELECT id FROM world WHERE identity = :identity AND version = :version"
+
+PUT_LEARNER = """
+    INSERT INTO learner (identity, version, is_reference, name) VALUES (:identity, :version, :is_reference, :name)
+    ON CONFLICT (identity, version, is_reference) DO UPDATE SET name = excluded.name"""
+
+FIND_LEARNER = """
+    SELECT id FROM learner WHERE identity = :identity AND version = :version AND is_reference = :is_reference"""
+
 PUT_CELL = """
-    INSERT INTO cell (family, trial, state, error, best, constant, difficulty, draws, seconds, seed)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (family, trial) DO UPDATE SET
+    INSERT INTO cell (world, trial, state, error, best, constant, seconds, facts)
+    VALUES (:world, :trial, :state, :error, :best, :constant, :seconds, :facts)
+    ON CONFLICT (world, trial) DO UPDATE SET
         state = excluded.state, error = excluded.error, best = excluded.best, constant = excluded.constant,
-        difficulty = excluded.difficulty, draws = excluded.draws, seconds = excluded.seconds
+        seconds = excluded.seconds, facts = excluded.facts
     WHERE state = 'failed'"""
 
-COMPLETE_CELLS = """
+PUT_SCORE = """
+    INSERT OR REPLACE INTO score (cell, learner, size, state, error, success, t, t_error, fit_seconds, facts)
+    VALUES (:cell, :learner, :size, :state, :error, :success, :t, :t_error, :fit_seconds, :facts)"""
+
+FIND_CELL = "SELECT id, best FROM cell WHERE world = ? AND trial = ?"
+
+PRESENT = """
+    SELECT trial, learner, size FROM cell JOIN score ON score.cell = cell.id
+    WHERE world = ? AND trial >= ? AND trial < ? AND (score.state = 'done' OR NOT ?)"""
+
+IN_VIEW = """
+    trial < (SELECT json_extract(view, '$.trials') FROM experiment)
+    AND world IN (SELECT value FROM experiment, json_each(view, '$.worlds'))"""
+"""Whether a cell is among those that the experiment file asks for."""
+
+SCORE_IN_VIEW = f"""{IN_VIEW}
+    AND size IN (SELECT value FROM experiment, json_each(view, '$.sizes'))
+    AND learner IN (SELECT value FROM experiment, json_each(view, '$.learners.ids'))"""
+
+COUNTS = f"""
+    SELECT (SELECT count(*) FROM cell WHERE {IN_VIEW}),
+        count(*) FILTER (WHERE score.state = 'done' AND {SCORE_IN_VIEW}),
+        count(*) FILTER (WHERE score.state = 'failed' AND {SCORE_IN_VIEW}),
+        count(*) FILTER (WHERE score.state = 'done' AND NOT ({SCORE_IN_VIEW}))
+    FROM score JOIN cell ON cell.id = score.cell"""  # made of constants  # nosec B608
+
+COMPLETE_CELLS = f"""
     SELECT count(*) FROM (
         SELECT 1 FROM score JOIN cell ON cell.id = score.cell
-        WHERE trial < ? AND (score.state = 'done' OR NOT ?) GROUP BY cell.id HAVING count(*) = ?)"""
-
-PUT_SCORE = "INSERT OR REPLACE INTO score VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-TASK = "coalesce(json_extract(family.identity, '$.pair'), printf('CIA(%d, %d, %g)', n, k, b))"
-"""What a family is called."""
-
-HAS_PAIRS = "SELECT count(*) FROM family WHERE json_extract(identity, '$.pair') IS NOT NULL"
-
-FAMILIES = f"SELECT id, n, k, b, {TASK} FROM family ORDER BY n, k, b"  # TASK is a constant  # nosec B608
+        WHERE world = ? AND (score.state = 'done' OR NOT ?) AND {SCORE_IN_VIEW}
+        GROUP BY cell.id HAVING count(*) = ?)"""  # made of constants  # nosec B608
 
 FAILURES = f"""
-    SELECT n, k, b, trial, NULL, NULL, cell.error, {TASK} FROM cell JOIN family ON family.id = cell.family
-    WHERE cell.state = 'failed'
+    SELECT world.name, trial, NULL, NULL, cell.error FROM cell JOIN world ON world.id = cell.world
+    WHERE cell.state = 'failed' AND {IN_VIEW}
     UNION ALL
-    SELECT n, k, b, trial, size, name, score.error, {TASK}
-    FROM score JOIN cell ON cell.id = score.cell JOIN family ON family.id = cell.family
+    SELECT world.name, trial, size, learner.name, score.error
+    FROM score JOIN cell ON cell.id = score.cell JOIN world ON world.id = cell.world
     JOIN learner ON learner.id = score.learner
-    WHERE score.state = 'failed' AND cell.state = 'done'
-    ORDER BY 1, 2, 3, 4, 5, 6"""  # TASK is a constant  # nosec B608
+    WHERE score.state = 'failed' AND cell.state = 'done' AND {SCORE_IN_VIEW}
+    ORDER BY 1, 2, 3, 4"""  # made of constants  # nosec B608
 
-HEAD = ("SELECT * FROM experiment", "SELECT * FROM family ORDER BY id", "SELECT * FROM learner ORDER BY id")
+HEAD = ("SELECT * FROM experiment", "SELECT * FROM world ORDER BY id", "SELECT * FROM learner ORDER BY id")
 """What the checksum of cell 0 is made of."""
 
-CELLS = "SELECT id FROM cell WHERE family = ? ORDER BY trial"
+CELLS = "SELECT id FROM cell WHERE world = ? ORDER BY trial"
 
 CELL = """
-    SELECT id, family, trial, best, constant, state = 'done', coalesce(error, 0), difficulty, draws, seconds, seed
+    SELECT id, world, trial, best, constant, state = 'done', seconds, coalesce(error, ''), coalesce(facts, '')
     FROM cell WHERE id = ?"""
 
 SCORES = """
-    SELECT learner, size, state = 'done', success, t, t_error, fit_seconds, coalesce(n_iter, -1), coalesce(error, 0)
+    SELECT learner, size, state = 'done', success, t, t_error, fit_seconds, coalesce(error, ''), coalesce(facts, '')
     FROM score WHERE cell = ? ORDER BY size, learner"""
+
+N_NUMBERS = 7
+"""Columns of `CELL` and of `SCORES` that hold numbers; the others hold text."""
 
 UNMATCHED = """
     SELECT (SELECT count(*) FROM cell LEFT JOIN checksum ON checksum.cell = cell.id WHERE value IS NULL)

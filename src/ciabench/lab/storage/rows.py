@@ -1,0 +1,200 @@
+"""Rows of results as pandas frames, from a store, an exported table, or memory; the one place that builds them."""
+
+import gzip
+import hashlib
+import io
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ciabench.errors import StoreError
+from ciabench.lab.storage.records import Counts, Failure
+from ciabench.lab.storage.store import Store
+from ciabench.lab.storage.view import LABELS, MEASURES, WORLD
+from ciabench.seeds import digest
+
+INTEGERS = ["trial", "size"]
+RATES = ["success", "best", "constant"]
+TEXTS = [WORLD, "learner"]
+KINDS: dict[str, type] = {**dict.fromkeys(INTEGERS, np.int64), **dict.fromkeys(MEASURES, np.float64)}
+"""Kinds of the columns that hold numbers in every table."""
+
+CHUNK = 2_000
+"""Rows that are turned into columns at once."""
+
+Source = str | Path | pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is known of some results.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row per world, trial, size and learner.
+    provenance : dict, optional
+        What made them, where that is known.
+    failures : list of Failure
+        What failed; a table does not say.
+    counts : Counts, optional
+        How much of its experiment a store holds; a table does not say.
+    """
+
+    rows: pd.DataFrame
+    provenance: dict[str, Any] | None = None
+    failures: list[Failure] = field(default_factory=list)
+    counts: Counts | None = None
+
+
+def read(source: Source) -> Reading:
+    """Read a store (`.db`), an exported table (`.csv`, `.csv.gz`), or rows in memory.
+
+    Examples
+    --------
+    >>> from ciabench import CIAFamily, NaiveBayes, learning_curve
+    >>> rows = learning_curve(CIAFamily(n=10, k=2, b=0.9), {"NB": NaiveBayes()}, sizes=[10], trials=2, random_state=0)
+    >>> len(read(rows).rows)
+    2
+    """
+    if isinstance(source, pd.DataFrame):
+        return Reading(checked(upgraded(source), "rows"))
+    path = Path(source)
+    if str(path).endswith((".csv", ".csv.gz")):
+        return Reading(checked(upgraded(_read_csv(path)), str(path)), _beside(path))
+    with Store(path) as store:
+        return Reading(frame(store), store.provenance(), list(store.failures()), store.counts())
+
+
+def frame(store: Store) -> pd.DataFrame:
+    """Rows of a store as a frame, in less memory than a list of them takes."""
+    view = store.view()
+    rows, columns = store.rows(view), view.columns
+    parts: dict[str, list[NDArray[Any]]] = {column: [np.empty(0, KINDS.get(column, object))] for column in columns}
+    try:
+        while chunk := list(islice(rows, CHUNK)):
+            for column, values in zip(columns, zip(*chunk, strict=True), strict=True):
+                parts[column].append(_column(values, KINDS.get(column, object)))
+        table = pd.DataFrame({column: np.concatenate(parts.pop(column)) for column in columns}, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StoreError(f"{store.path}: is damaged; a value is of another kind.") from error
+    parameters = [column for column in columns if column not in (*LABELS, *MEASURES)]
+    return checked(table.assign(**{column: table[column].infer_objects() for column in parameters}), str(store.path))
+
+
+def _column(values: tuple[Any, ...], kind: type) -> NDArray[Any]:
+    """Values as an array; objects stay what they are."""
+    if kind is not object:
+        return np.array(values, kind)
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def spec_of(path: Path) -> dict[str, Any]:
+    """Read the experiment that a store, an export, or the file beside an export was made by."""
+    if path.suffix == ".json":
+        described = _json(path)
+        described = described.get("provenance", described) if isinstance(described, dict) else None
+    elif str(path).endswith((".csv", ".csv.gz", ".parquet")):
+        described = _beside(path)
+    else:
+        with Store(path) as store:
+            described = store.provenance()
+    if not isinstance(described, dict) or not isinstance(described.get("experiment"), dict):
+        raise StoreError(f"{path}: does not say what experiment it comes from; is {path.name}.json beside it?")
+    spec: dict[str, Any] = described["experiment"]
+    if "hash" in described and described["hash"] != digest(spec):
+        raise StoreError(f"{path}: its experiment is not the one that it was written with; its hash differs.")
+    return spec
+
+
+def upgraded(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows as they are, or those of a table made by ciabench 0.1, which had n, k, b and `task`, with their worlds.
+
+    Examples
+    --------
+    >>> upgraded(pd.DataFrame({"n": [10], "k": [2], "b": [0.9]}))[WORLD].tolist()
+    ['CIA(10, 2, 0.9)']
+    """
+    if WORLD in rows or not {"n", "k", "b"} <= set(rows):
+        return rows
+    names = [f"CIA({n:g}, {k:g}, {b:g})" for n, k, b in zip(rows["n"], rows["k"], rows["b"], strict=True)]
+    if "task" not in rows:
+        return rows.assign(**{WORLD: np.array(names, dtype=object)})
+    pairs = rows["task"].where(rows["task"] != pd.Series(names, index=rows.index))
+    worlds = rows.drop(columns=["task", "n", "k", "b"]).assign(**{WORLD: rows["task"], "pair": pairs, "examples": rows["n"]})
+    return worlds
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read an exported table to the last bit; one that is not as it was written is refused."""
+    try:
+        content = path.read_bytes()
+        described = _beside(path)
+        if described and described.get("sha256", hashlib.sha256(content).hexdigest()) != hashlib.sha256(content).hexdigest():
+            raise ValueError(f"it has changed since {path.name}.json was written with it; export it again")
+        plain = gzip.decompress(content) if path.suffix == ".gz" else content
+        if not plain.endswith(b"\n"):
+            raise ValueError("it ends in the middle of a line")
+        kinds: dict[str, Callable[[str], Any]] = {**dict.fromkeys(MEASURES, _number), **dict.fromkeys(TEXTS, str)}
+        return pd.read_csv(io.BytesIO(plain), converters=kinds, float_precision="round_trip")
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error).strip()
+        raise StoreError(f"{path}: cannot be read as a table; {reason}.") from error
+
+
+def _number(text: str) -> float:
+    return float(text) if text else np.nan
+
+
+def _beside(path: Path) -> dict[str, Any] | None:
+    """What the file beside a table says of it, if there is one."""
+    beside = path.with_name(f"{path.name}.json")
+    described = _json(beside) if beside.exists() else None
+    return described if isinstance(described, dict) else None
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read; {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path}: is not JSON.") from error
+
+
+def checked(rows: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Rows with the expected columns and possible values, perhaps without timings."""
+    expected = [*LABELS, *MEASURES]
+    missing = [column for column in expected[:-1] if column not in rows.columns]
+    if missing:
+        raise StoreError(f"{source}: is not a table of results; it lacks {', '.join(missing)}.")
+    if not rows.columns.is_unique:
+        raise StoreError(f"{source}: is not a table of results; a column is there twice.")
+    wrong = next((column for column in expected if column in rows and not _is_possible(rows[column])), None)
+    if wrong and len(rows):
+        raise StoreError(f"{source}: is not a table of results; column {wrong!r} contains invalid values.")
+    return rows
+
+
+def _is_possible(column: "pd.Series[Any]") -> bool:
+    """Whether a column has the kind and the range that its name asks for; T is undefined without headroom."""
+    if column.name in TEXTS:
+        return all(isinstance(name, str) for name in column.unique())
+    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        return False
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if column.name in INTEGERS:
+        return bool((np.isfinite(values) & (values == np.floor(values)) & (values >= (column.name != "trial"))).all())
+    if column.name in RATES:
+        return bool(np.isfinite(values).all())
+    return not np.isinf(values).any()

@@ -1,0 +1,132 @@
+"""What of a store is shown: worlds, learners under their names, sizes and trials; and its rows."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ciabench.lab.plan.learner import check_name
+from ciabench.lab.plan.plan import Plan
+
+WORLD = "world"
+LABELS = [WORLD, "trial", "size", "learner"]
+"""Columns by which rows are told apart; the parameters of the world stand between the first and the second."""
+
+MEASURES = ["success", "best", "constant", "t", "t_error", "fit_seconds"]
+
+
+class StoredWorld(NamedTuple):
+    """A world of a store: its row, what it is called, and its parameters."""
+
+    id: int
+    name: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class View:
+    """What is shown of a store.
+
+    Parameters
+    ----------
+    worlds : list of StoredWorld
+        In the order of the file.
+    learners : dict
+        Row of the store → names under which its scores are shown.
+    sizes : set of int
+    trials : int
+        Trials shown of each world.
+    scores_per_trial : int
+        Scores that one trial of every world asks for.
+    """
+
+    worlds: list[StoredWorld]
+    learners: dict[int, list[str]]
+    sizes: frozenset[int]
+    trials: int
+    scores_per_trial: int = 0
+
+    @classmethod
+    def read(cls, view: dict[str, Any], worlds: Sequence[tuple[int, str, str]]) -> "View":
+        """Read the view that a store keeps."""
+        known = {row: StoredWorld(row, name, json.loads(parameters)) for row, name, parameters in worlds}
+        learners: dict[int, list[str]] = {}
+        for row, name in zip(view["learners"]["ids"], view["learners"]["names"], strict=True):
+            learners.setdefault(row, []).append(name)
+        chosen = [known[row] for row in view["worlds"]]
+        return cls(chosen, learners, frozenset(view["sizes"]), view["trials"], view["scores_per_trial"])
+
+    @classmethod
+    def of_everything(
+        cls,
+        worlds: Sequence[tuple[int, str, str]],
+        learners: Sequence[tuple[int, str]],
+        sizes: Sequence[int],
+        trials: int,
+    ) -> "View":
+        """View of all that a store keeps; where two are called the same, their rows are numbered."""
+        world_names = _unique({row: name for row, name, _ in worlds})
+        learner_names = _unique(dict(learners))
+        chosen = [StoredWorld(row, world_names[row], json.loads(parameters)) for row, _, parameters in worlds]
+        return cls(chosen, {row: [name] for row, name in learner_names.items()}, frozenset(sizes), trials)
+
+    def __post_init__(self) -> None:
+        for name in [
+            *(world.name for world in self.worlds),
+            *(name for names in self.learners.values() for name in names),
+        ]:
+            check_name(name)
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of all parameters of its worlds."""
+        return list(dict.fromkeys(name for world in self.worlds for name in world.parameters))
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of its rows; a parameter that is called as another column is gets "world_" before its name."""
+        taken = {*LABELS, *MEASURES}
+        named = [f"world_{name}" if name in taken else name for name in self.parameters]
+        return [WORLD, *named, *LABELS[1:], *MEASURES]
+
+    def rows(
+        self, world: StoredWorld, cell: Sequence[Any], scores: Sequence[Sequence[Any]]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Rows of one cell, by size and learner."""
+        _, _, trial, best, constant, *_ = cell
+        if trial >= self.trials:
+            return
+        labels = (world.name, *(world.parameters.get(name) for name in self.parameters), trial)
+        shown = [
+            (size, name, success, best, constant, t, t_error, fit_seconds)
+            for learner, size, is_done, success, t, t_error, fit_seconds, *_ in scores
+            if is_done and size in self.sizes
+            for name in self.learners.get(learner, ())
+        ]
+        for row in sorted(shown, key=lambda row: row[:2]):
+            yield (*labels, *row)
+
+
+def view_of(plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int | None]]) -> dict[str, Any]:
+    """View that a plan asks for, as JSON; `worlds` and `learners` are the rows of the store."""
+    named = dict.fromkeys(
+        (row, entrant.name)
+        for rows in learners
+        for row, entrant in zip(rows, plan.entrants, strict=True)
+        if row is not None
+    )
+    distinct = [len({row for row in rows if row is not None}) for rows in learners]
+    return {
+        "worlds": list(worlds),
+        "learners": {"ids": [row for row, _ in named], "names": [name for _, name in named]},
+        "sizes": list(plan.sizes),
+        "trials": plan.trials,
+        "scores_per_trial": sum(distinct) * len(plan.sizes),
+    }
+
+
+def _unique(names: dict[int, str]) -> dict[int, str]:
+    """Names by row, numbered where several are the same."""
+    counts = Counter(names.values())
+    return {row: name if counts[name] == 1 else f"{name} #{row}" for row, name in names.items()}
