@@ -1,6 +1,7 @@
 """Rows of results → tidy curves, paired differences, and the sample sizes at which one learner passes another."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,9 +9,10 @@ from scipy import stats
 
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
-from ciabench.lab.storage.results import Results
+from ciabench.lab.storage.view import LABELS, MEASURES, WORLD
 
-FAMILY = ["n", "k", "b"]
+CURVE = [WORLD, "learner"]
+POINT = [*CURVE, "size"]
 RESAMPLES = 1_000
 MOST_COUNTS = 10_000_000
 """Counts of drawn trials that are held at once: 80 MB."""
@@ -18,44 +20,74 @@ MOST_COUNTS = 10_000_000
 CONFIDENCE = 0.95
 
 
+def worlds_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """Worlds of some rows in their order, indexed by name, with their parameters.
+
+    Examples
+    --------
+    >>> worlds_of(pd.DataFrame({"world": ["a", "a", "b"], "n": [10, 10, 75], "t": [0.1, 0.2, 0.3]}))
+            n
+    world
+    a      10
+    b      75
+    """
+    parameters = [column for column in rows.columns if column not in (*LABELS, *MEASURES)]
+    return rows[[WORLD, *parameters]].drop_duplicates(WORLD).set_index(WORLD)
+
+
 def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a family, learner and size.
+    """One row per world, learner and size; worlds in the order of the rows.
 
     Returns
     -------
     DataFrame
-        n, k, b, learner, size, trials, t (mean), t_sem, pooled, pooled_low, pooled_high (a bootstrap interval of 95%
-        over trials), success and headroom (means).
+        world, learner, size, trials, t (mean), t_sem, pooled, pooled_low, pooled_high (a bootstrap interval of 95%
+        over trials), success and success_sem, constant and headroom (means).
 
     Examples
     --------
     >>> rows = pd.DataFrame({
-    ...     "n": 10, "k": 2, "b": 0.9, "trial": [0, 1], "size": 100, "learner": "EM", "success": [0.8, 0.7],
+    ...     "world": "CIA(10, 2, 0.9)", "trial": [0, 1], "size": 100, "learner": "EM", "success": [0.8, 0.7],
     ...     "best": [0.9, 0.8], "constant": [0.5, 0.6], "t": [0.75, 0.5], "t_error": 0.0,
     ... })
     >>> learning_curves(rows)[["t", "pooled", "headroom"]].round(3)
            t  pooled  headroom
     0  0.625   0.667       0.3
     """
-    curves = Results(rows).curves()
-    groups = rows[[*FAMILY, "learner", "size", "success", "best", "constant"]].groupby([*FAMILY, "learner", "size"])
-    intervals = _pooled_intervals(group for _, group in groups)
-    means = groups[["success", "best", "constant"]].mean().reset_index(drop=True)
-    return curves.assign(**intervals, success=means["success"], headroom=means["best"] - means["constant"])
+    gains = rows.assign(gain=rows["success"] - rows["constant"], room=rows["best"] - rows["constant"])
+    groups = gains.assign(**{WORLD: _in_order(rows[WORLD])}).groupby(POINT, observed=True)
+    curves = groups.agg(
+        trials=("t", "size"),
+        t=("t", "mean"),
+        t_sem=("t", "sem"),
+        pooled=("gain", "sum"),
+        success=("success", "mean"),
+        success_sem=("success", "sem"),
+        constant=("constant", "mean"),
+        headroom=("room", "mean"),
+    )
+    pooled = curves["pooled"] / groups["room"].sum()
+    intervals = _pooled_intervals(group[["gain", "room"]].to_numpy() for _, group in groups)
+    return curves.assign(pooled=pooled, **intervals.set_index(curves.index)).reset_index().astype({WORLD: object})
+
+
+def _in_order(names: "pd.Series[str]") -> "pd.Series[Any]":
+    """Names as categories in the order in which they come."""
+    return names.astype(pd.CategoricalDtype(list(names.unique())))
 
 
 def paired_differences(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """T of `first` minus T of `second` on the same models and samples, one row a family and size.
+    """T of `first` minus T of `second` on the same models and samples, one row per world and size.
 
     Returns
     -------
     DataFrame
-        n, k, b, size, trials, difference (mean), sem, low, high (a t interval of 95%).
+        world, size, trials, difference (mean), sem, low, high (a t interval of 95%).
 
     Examples
     --------
     >>> rows = pd.DataFrame({
-    ...     "n": 10, "k": 2, "b": 0.9, "trial": [0, 1, 0, 1], "size": 100, "learner": ["EM", "EM", "NB", "NB"],
+    ...     "world": "CIA(10, 2, 0.9)", "trial": [0, 1, 0, 1], "size": 100, "learner": ["EM", "EM", "NB", "NB"],
     ...     "t": [0.9, 0.8, 0.7, 0.7],
     ... })
     >>> paired_differences(rows, "EM", "NB")[["trials", "difference"]].round(2)
@@ -63,26 +95,26 @@ def paired_differences(rows: pd.DataFrame, first: str, second: str) -> pd.DataFr
     0       2        0.15
     """
     paired = paired_trials(rows, first, second).reset_index()
-    grouped = paired.groupby([*FAMILY, "size"])["difference"]
-    told = grouped.agg(trials="size", difference="mean", sem="sem").reset_index()
-    half = told["sem"] * stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(told["trials"] - 1, 1))
-    return told.assign(low=told["difference"] - half, high=told["difference"] + half)
+    grouped = paired.groupby([WORLD, "size"], sort=False)["difference"]
+    found = grouped.agg(trials="size", difference="mean", sem="sem").reset_index()
+    half = found["sem"] * stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(found["trials"] - 1, 1))
+    return found.assign(low=found["difference"] - half, high=found["difference"] + half)
 
 
 def paired_trials(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """T of both learners and their `difference`, indexed by family, size and trial."""
-    wide = rows[rows["learner"].isin([first, second])].pivot(
-        index=[*FAMILY, "size", "trial"], columns="learner", values="t"
-    )
+    """T of both learners and their `difference`, indexed by world, size and trial, worlds in the order of the rows."""
+    chosen = rows[rows["learner"].isin([first, second])]
+    wide = chosen.pivot(index=[WORLD, "size", "trial"], columns="learner", values="t")
     for learner in (first, second):
         if learner not in wide:
             known = ", ".join(sorted(rows["learner"].unique()))
             raise StoreError(f"no rows of a learner called {learner!r}; there are {known}.")
+    wide = wide.loc[list(dict.fromkeys(chosen[WORLD]))]
     return wide.assign(difference=wide[first] - wide[second]).dropna()
 
 
 def passing_sizes(rows: pd.DataFrame, leader: str, chaser: str, *, seed: int = 0) -> pd.DataFrame:
-    """Sample size at which the chaser passes the leader for good, one row a family.
+    """Sample size at which the chaser passes the leader for good, one row per world.
 
     Mean T are joined by straight lines over log size; the last crossing counts. The interval comes from resampling
     trials: infinity stands for a chaser that never passes, the smallest size for one that was always ahead.
@@ -90,17 +122,17 @@ def passing_sizes(rows: pd.DataFrame, leader: str, chaser: str, *, seed: int = 0
     Returns
     -------
     DataFrame
-        n, k, b, trials, size, low, high.
+        world, trials, size, low, high.
     """
     found = []
-    for family, group in paired_trials(rows, leader, chaser).groupby(FAMILY):
+    for world, group in paired_trials(rows, leader, chaser).groupby(WORLD, sort=False):
         lags = group["difference"].unstack("size").dropna()
         sizes = lags.columns.to_numpy(dtype=np.float64)
         point = _last_crossing(sizes, lags.to_numpy().mean(axis=0)[None])[0]
         spread = _last_crossing(sizes, _resampled_means(lags.to_numpy(), seed))
         low, high = np.quantile(spread, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="nearest")
-        found.append((*family, len(lags), point, low, high))
-    return pd.DataFrame(found, columns=[*FAMILY, "trials", "size", "low", "high"])
+        found.append((world, len(lags), point, low, high))
+    return pd.DataFrame(found, columns=[WORLD, "trials", "size", "low", "high"])
 
 
 def _last_crossing(sizes: Floats, lags: Floats) -> Floats:
@@ -131,11 +163,9 @@ def _draws(trials: int, seed: int) -> Iterator[Floats]:
         yield rng.multinomial(trials, np.full(trials, 1 / trials), size).astype(np.float64)
 
 
-def _pooled_intervals(groups: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Bootstrap interval of Σ(S_alg − S_const) / Σ(S_best − S_const) of every group."""
-    columns = [
-        np.column_stack([group["success"] - group["constant"], group["best"] - group["constant"]]) for group in groups
-    ]
+def _pooled_intervals(groups: Iterable[Floats]) -> pd.DataFrame:
+    """Bootstrap interval of Σ(S_alg − S_const) / Σ(S_best − S_const) of every group of (gain, room)."""
+    columns = list(groups)
     intervals = np.empty((len(columns), 2))
     for trials in {len(values) for values in columns}:
         places = [place for place, values in enumerate(columns) if len(values) == trials]
