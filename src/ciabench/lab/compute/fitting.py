@@ -1,29 +1,58 @@
-"""Fit one classifier and ask it for labels, here or in a guarded process: the same few lines serve both."""
+"""Fit one classifier and ask it for labels and probabilities, in this process or a guarded one."""
 
+import math
 import time
 import traceback
 import warnings
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ciabench.arrays import Bits
+from ciabench.arrays import Floats
 from ciabench.lab.plan.learner import Learner
+
+Codes = NDArray[np.intp]
+"""Labels as positions in the sorted array of all labels."""
 
 ERROR_LENGTH = 8_000
 """Characters kept of an error; the end of a traceback says most."""
 
+TEXT_LENGTH = 1_000
+"""Characters of the longest text that is kept as a fact."""
+
+ROUNDING = 1e-6
+"""How far a probability may lie outside [0, 1]."""
+
+SUM_ROUNDING = 1e-3
+"""How far the probabilities of a row may be from a sum of 1; single precision and many classes are allowed for."""
+
+TINY_ROWS, TINY_COLUMNS = 48, 6
+"""Size of the data that learners are prepared with: large enough for every stage of a fit to run."""
+
 
 class FitError(Exception):
-    """A learner that raised, hung, died or answered nonsense; its text is recorded with the score."""
+    """A learner that raised, hung, died or gave invalid answers; its text is recorded with the score."""
 
 
-class Fit(NamedTuple):
-    """What a fit tells of itself."""
+class FitReport(NamedTuple):
+    """What is recorded of a fit.
+
+    Parameters
+    ----------
+    seconds : float
+        Time that `fit` took.
+    facts : dict
+        Plain values by name: the fitted attributes that the class of the learner lists in `facts`.
+    has_probabilities : bool
+        Whether `predict_proba` can be asked for.
+    """
 
     seconds: float
-    n_iter: int | None
+    facts: dict[str, Any]
+    has_probabilities: bool
 
 
 class Bench:
@@ -34,75 +63,168 @@ class Bench:
     >>> from ciabench.lab.plan.learner import resolve
     >>> bench = Bench()
     >>> learner = resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {})
-    >>> X, y = np.array([[0], [1]], dtype=np.uint8), np.array([0, 1], dtype=np.uint8)
-    >>> bench.fit(learner, 0, X, y).n_iter is None, bench.predict(X)
-    (True, array([0, 1], dtype=uint8))
+    >>> X, y = np.array([[0], [1]], dtype=np.uint8), np.array(["no", "yes"])
+    >>> bench.fit(learner, 0, X, y, classes=np.array(["maybe", "no", "yes"])).has_probabilities
+    True
+    >>> bench.predict(X)
+    array([1, 2])
+    >>> bench.predict_proba(X).round(2)
+    array([[0.  , 0.67, 0.33],
+           [0.  , 0.33, 0.67]])
     """
 
     def __init__(self) -> None:
         self._classifier: Any = None
+        self._classes: NDArray[Any] = np.empty(0)
 
     def prepare(self, learner: Learner) -> None:
-        """Import a learner, and have those of this package compile what they compile."""
-        classifier = learner.build(0)
+        """Import a learner; those of this package are fitted once, so that no later fit has to compile kernels."""
+        learner.build(0)
         if learner.builtin:
-            classifier.fit(np.eye(2, dtype=np.uint8), np.arange(2, dtype=np.uint8)).predict(np.eye(2, dtype=np.uint8))
+            X, y = _tiny_data()
+            for rows in (X, _as_csr(X)):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    classifier = learner.build(0).fit(rows, y)
+                    classifier.predict(rows)
+                    if hasattr(classifier, "predict_proba"):
+                        classifier.predict_proba(rows)
 
-    def fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
-        """Fit on copies of the data."""
+    def fit(self, learner: Learner, random_state: int, X: Any, y: Any, classes: NDArray[Any]) -> FitReport:
+        """Fit a fresh classifier on copies of the data.
+
+        Parameters
+        ----------
+        learner : Learner
+        random_state : int
+        X : array, CSR matrix or DataFrame
+        y : array or Series
+        classes : array
+            All labels that may be predicted, sorted.
+        """
         X, y = X.copy(), y.copy()
+        self._classes = classes
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._classifier = learner.build(random_state)
             started = time.perf_counter()
             self._fit_or_settle(X, y)
             seconds = time.perf_counter() - started
-        return Fit(seconds, _iterations(self._classifier))
+            has_probabilities = all(hasattr(self._classifier, needed) for needed in ("predict_proba", "classes_"))
+            return FitReport(seconds, declared_facts(self._classifier), has_probabilities)
 
-    def predict(self, X: Any) -> Bits:
-        """Labels of the last fit, checked."""
+    def predict(self, X: Any) -> Codes:
+        """Labels of the last fit, checked, as positions in `classes`."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return checked_labels(self._classifier.predict(X), X.shape[0])
+            return label_codes(self._classifier.predict(X), self._classes, X.shape[0])
 
-    def _fit_or_settle(self, X: Any, y: Bits) -> None:
-        """Fit; a classifier may refuse a sample with one class only, and then stands for that class."""
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the last fit, checked, with one column per label of `classes`."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            known = np.asarray(self._classifier.classes_)
+            found = checked_probabilities(self._classifier.predict_proba(X), (X.shape[0], known.size))
+        columns = label_codes(known, self._classes, known.size, "classes_ has")
+        if np.array_equal(columns, np.arange(self._classes.size)):
+            return found
+        probabilities = np.zeros((X.shape[0], self._classes.size))
+        probabilities[:, columns] = found
+        return probabilities
+
+    def _fit_or_settle(self, X: Any, y: Any) -> None:
+        """Fit; a classifier that refuses a sample of one class only becomes the constant rule of that class."""
         try:
             self._classifier.fit(X, y)
         except ValueError:
-            if y.min() != y.max():
+            labels = np.asarray(y)
+            if np.any(labels != labels[0]):
                 raise
-            self._classifier = _Settled(int(y[0]))
+            self._classifier = _Settled(labels[:1])
 
 
 class _Settled:
-    """A rule that always says the same."""
+    """The constant rule."""
 
-    def __init__(self, label: int) -> None:
-        self.label = label
+    def __init__(self, classes: NDArray[Any]) -> None:
+        self.classes_ = classes
 
-    def predict(self, X: Any) -> NDArray[np.uint8]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the label for every row."""
-        return np.full(X.shape[0], self.label, dtype=np.uint8)
+        return np.repeat(self.classes_, X.shape[0])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return certainty for every row."""
+        return np.ones((X.shape[0], 1))
 
 
-def checked_labels(labels: Any, size: int) -> Bits:
-    """Labels as an array of zeros and ones, or a failure that says what they were.
+def label_codes(labels: Any, classes: NDArray[Any], size: int, source: str = "predict returned") -> Codes:
+    """Positions of labels in the sorted array of all labels, or a failure that says what they were.
 
     Examples
     --------
-    >>> checked_labels([1.0, 0.0], 2)
-    array([1, 0], dtype=uint8)
+    >>> label_codes([1.0, 0.0], np.array([0, 1], dtype=np.uint8), 2)
+    array([1, 0])
     """
     values = np.asarray(labels)
     if values.shape != (size,):
-        raise FitError(f"predict returned shape {values.shape} for {size} rows.")
+        raise FitError(f"{source} shape {values.shape} for {size} rows.")
+    if not _is_comparable(values, classes):
+        raise FitError(f"{source} {values.dtype} values; expected {_expected(classes)}.")
+    if classes.dtype.kind in "biu" and classes.tolist() == [0, 1]:
+        is_known, codes = (values == 0) | (values == 1), values
+    else:
+        codes = _looked_up(values, classes)
+        is_known = codes >= 0
+    if not is_known.all():
+        raise FitError(f"{source} {_shown(values[~is_known][0])}; expected {_expected(classes)}.")
+    return codes.astype(np.intp, copy=False)
+
+
+def checked_probabilities(probabilities: Any, shape: tuple[int, int]) -> Floats:
+    """Probabilities as an array of floats in [0, 1], or a failure that says what is wrong with them.
+
+    Examples
+    --------
+    >>> checked_probabilities([[1.0000001, 0.0]], (1, 2))
+    array([[1., 0.]])
+    """
+    values = np.asarray(probabilities)
+    if values.shape != shape:
+        raise FitError(f"predict_proba returned shape {values.shape}; expected {shape}.")
     if values.dtype.kind not in "biuf":
-        raise FitError(f"predict returned {values.dtype} values; expected the labels 0 and 1.")
-    odd = values[(values != 0) & (values != 1)]
-    if odd.size:
-        raise FitError(f"predict returned {odd[0]!r}; expected the labels 0 and 1.")
-    return values.astype(np.uint8)
+        raise FitError(f"predict_proba returned {values.dtype} values; expected numbers.")
+    numbers: Floats = values.astype(np.float64)
+    is_invalid = ~((numbers >= -ROUNDING) & (numbers <= 1 + ROUNDING))
+    if is_invalid.any():
+        raise FitError(f"predict_proba returned {numbers[is_invalid][0]}; expected numbers between 0 and 1.")
+    excess = abs(numbers.sum(axis=1) - 1)
+    if (excess > SUM_ROUNDING).any():
+        raise FitError(f"predict_proba returned a row with sum {numbers[excess.argmax()].sum():g}; expected 1.")
+    return np.clip(numbers, 0.0, 1.0, out=numbers)
+
+
+def declared_facts(classifier: Any) -> dict[str, Any]:
+    """Fitted attributes that the class of a classifier lists in `facts`, as far as they are plain values.
+
+    Examples
+    --------
+    >>> class Counter:
+    ...     facts = ("n_iter_", "path_")
+    ...     n_iter_ = np.int64(3)
+    ...     path_ = [1, 2, 3]
+    >>> declared_facts(Counter())
+    {'n_iter': 3}
+    """
+    names = getattr(type(classifier), "facts", ())
+    facts: dict[str, Any] = {}
+    for name in names if isinstance(names, tuple | list) else ():
+        with suppress(Exception):  # a fact that cannot be read is no reason to lose a score
+            value = getattr(classifier, name)
+            value = value.item() if isinstance(value, np.generic) else value
+            if _is_plain(value):
+                facts[name.removesuffix("_")] = value
+    return facts
 
 
 def traceback_text() -> str:
@@ -110,7 +232,56 @@ def traceback_text() -> str:
     return traceback.format_exc()[-ERROR_LENGTH:].encode(errors="replace").decode()
 
 
-def _iterations(classifier: Any) -> int | None:
-    """Number of iterations, for classifiers that tell one."""
-    told = np.asarray(getattr(classifier, "n_iter_", np.nan))
-    return int(told.item()) if told.size == 1 and told.dtype.kind in "iu" and told.max() < 1 << 62 else None
+def _is_comparable(values: NDArray[Any], classes: NDArray[Any]) -> bool:
+    """Whether labels are of the same kind as those expected: numbers or texts; objects may hold either."""
+    if classes.dtype.kind in "biuf":
+        return values.dtype.kind in "biuf"
+    if all(isinstance(label, str) for label in classes.tolist()):
+        return values.dtype.kind in "UTO"
+    return True
+
+
+def _looked_up(values: NDArray[Any], classes: NDArray[Any]) -> Codes:
+    """Position of every value in `classes`, −1 for those that are not there."""
+    positions = {label: position for position, label in enumerate(classes.tolist())}
+    try:
+        return np.array([positions.get(value, -1) for value in values.tolist()], dtype=np.intp)
+    except TypeError:
+        raise FitError(f"predict returned labels that cannot be compared; expected {_expected(classes)}.") from None
+
+
+def _expected(classes: NDArray[Any]) -> str:
+    """The labels in words."""
+    labels: Sequence[Any] = classes.tolist()
+    if len(labels) > 5:
+        return f"one of {len(labels)} labels, such as {_shown(labels[0])}"
+    if len(labels) < 2:
+        return f"the label {', '.join(map(_shown, labels))}"
+    return f"the labels {', '.join(map(_shown, labels[:-1]))} and {_shown(labels[-1])}"
+
+
+def _shown(label: Any) -> str:
+    """A label as Python writes it."""
+    return repr(label.item() if isinstance(label, np.generic) else label)[:100]
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value can be kept: bool, int below 2⁶², finite float, or text that is not too long."""
+    if type(value) is float:
+        return math.isfinite(value)
+    if type(value) is str:
+        return len(value) <= TEXT_LENGTH and value.isprintable()
+    return type(value) is bool or (type(value) is int and abs(value) < 1 << 62)
+
+
+def _tiny_data() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """A few rows of 0/1 with both labels."""
+    rows = np.random.default_rng(0).integers(2, size=(TINY_ROWS, TINY_COLUMNS + 1), dtype=np.uint8)
+    return np.ascontiguousarray(rows[:, 1:]), rows[:, 0].copy()
+
+
+def _as_csr(X: NDArray[np.uint8]) -> Any:
+    """The same rows as a sparse matrix; imported here, because guarded processes rarely need it."""
+    from scipy import sparse
+
+    return sparse.csr_array(X)
