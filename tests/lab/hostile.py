@@ -1,20 +1,24 @@
-"""Learners and tasks from hell, and one good learner; imported by name, also by worker processes."""
+"""Misbehaving learners and worlds, and one good learner; imported by name, also by worker processes."""
 
 import ctypes
 import os
 import signal
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from ciabench.world.base import World
+
 
 class Majority(ClassifierMixin, BaseEstimator):
-    """Predicts the more frequent class, unless told to misbehave."""
+    """Predicts the more frequent class; the others derive from it."""
 
     def __init__(self, random_state=None, least=0):
         self.random_state = random_state
@@ -105,17 +109,65 @@ class RaisesOddly(Majority):
         raise RuntimeError("\x1b[31m\udcff")
 
 
+def write_everywhere(data):
+    """Write to every file and pipe that is open."""
+    for descriptor in map(int, os.listdir("/dev/fd")):
+        with suppress(OSError):
+            os.write(descriptor, data)
+
+
 class AnswersNonsense(Majority):
-    """Writes to every pipe that is open."""
+    """Writes what announces a message of many bytes."""
 
     def fit(self, X, y):
-        for descriptor in range(3, 10):
-            with suppress(OSError):
-                os.write(descriptor, b"\xff" * 64)
+        write_everywhere(b"\xff" * 64)
         return super().fit(X, y)
 
 
+class AnswersHalf(Majority):
+    """Announces a message, and never ends it."""
+
+    def fit(self, X, y):
+        write_everywhere(b"\x00\x0f\x00\x00half")
+        return super().fit(X, y)
+
+
+class AnswersNothing(Majority):
+    """Sends a message without content, or of negative length."""
+
+    def __init__(self, random_state=None, least=0, length=0):
+        super().__init__(random_state, least)
+        self.length = length
+
+    def fit(self, X, y):
+        write_everywhere(self.length.to_bytes(4, "big", signed=True))
+        return super().fit(X, y)
+
+
+class ClosesAll(Majority):
+    """Closes every file that is open, and stays."""
+
+    def fit(self, X, y):
+        os.closerange(3, 1000)
+        time.sleep(3600)
+
+
+class StopsReading(Majority):
+    """Stops its whole process a moment after the fit."""
+
+    def fit(self, X, y):
+        command = f"import os, time; time.sleep(0.5); os.kill({os.getpid()}, {int(signal.SIGSTOP)})"
+        subprocess.Popen([sys.executable, "-c", command])
+        return super().fit(X, y)
+
+
+class DiesBySignal35(Majority):
+    def fit(self, X, y):
+        os.kill(os.getpid(), 35)
+
+
 class CountsTooFar(Majority):
+    facts = ("n_iter_",)
     n_iter_ = np.uint64(2**64 - 1)
 
 
@@ -183,19 +235,28 @@ class Slow(Random):
 
 
 @dataclass(frozen=True)
-class Deadly:
-    """A family one of whose trials kills its worker: once, or always."""
+class Deadly(World):
+    """A world one of whose trials kills its worker: once, or always."""
 
-    family: Any
+    world: World
     once: Path | None
 
     @property
-    def identity(self):
-        return self.family.identity
+    def name(self):
+        return self.world.name
 
-    def task(self, *seed):
-        if seed[2] == 3 and not (self.once and self.once.exists()):
+    @property
+    def parameters(self):
+        return self.world.parameters
+
+    @property
+    def identity(self):
+        return self.world.identity
+
+    def task(self, seed):
+        _, _, trial = seed.content
+        if trial == 3 and not (self.once and self.once.exists()):
             if self.once:
                 self.once.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return self.family.task(*seed)
+        return self.world.task(seed)

@@ -1,39 +1,55 @@
-"""Learners that are not ours run in a process of their own: a hang, a crash or a print costs one score, not the run.
+"""Foreign learners run in a process of their own: a hang, a crash or a print costs one score, not the run.
 
-Parent and child exchange length-prefixed pickles over pipes. The child is `python -m ciabench.lab.compute.guard`; it serves
-one fit after another, and is started anew after it died or was killed. Its memory is limited to `MEMORY_LIMIT`.
+Parent and child talk over a `multiprocessing` connection. The child is `python -m ciabench.lab.compute.guard`; it
+serves one fit after another, and is started anew after it died or was killed. Its memory is limited to `MEMORY_LIMIT`.
+Whatever a learner writes to the connection by itself is at worst an invalid answer: the length of a message is limited
+by what was asked for, and a message that stops halfway is given up after `STALL_LIMIT`.
 """
 
 import os
 import pickle  # only between this process and its own child, never in a file  # nosec B403
 import resource
 import signal
+import socket
 import struct
 import subprocess  # starts this same Python, without a shell  # nosec B404
 import sys
-import threading
+import time
 from collections.abc import Callable
-from typing import IO, Any, TypeVar, cast
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
 
-from ciabench.arrays import Bits
-from ciabench.lab.compute.fitting import Bench, Fit, FitError, traceback_text
+import numpy as np
+from numpy.typing import NDArray
+
+from ciabench.arrays import Floats
+from ciabench.lab.compute.fitting import Bench, Codes, FitError, FitReport, traceback_text
+from ciabench.lab.plan.imports import import_without_trial, kill_session, signal_name
 from ciabench.lab.plan.learner import Learner
 
 Answer = TypeVar("Answer")
 
-LENGTH = struct.Struct("!Q")
-
 START_LIMIT = 120.0
 """Seconds for starting a child, and for importing and preparing a learner in it."""
 
+STALL_LIMIT = 20.0
+"""Seconds for which a message may stop halfway."""
+
 ORPHAN_SECONDS = 10.0
 """A child whose parent died does not outlive its time limit by more than this."""
+
+BURIAL_SECONDS = 5.0
+"""A child that hung up has so long to end by itself, so that its exit code is known."""
 
 MEMORY_LIMIT = 4 << 30
 """Bytes of data that a child may hold; a fit that needs more has failed."""
 
 OUT_OF_MEMORY = 77
 """Exit code of a child that met the limit: it may have too little left to say so."""
+
+SMALL_REPLY = 1 << 20
+"""Bytes of the longest reply that does not grow with the data."""
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -49,6 +65,10 @@ class FitMemoryError(FitError):
     """A learner that met the memory limit."""
 
 
+class InvalidReplyError(Exception):
+    """Bytes that are no reply."""
+
+
 class Guard:
     """Fits learners in a child process, each call within a time limit.
 
@@ -59,21 +79,20 @@ class Guard:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from ciabench.lab.plan.learner import resolve
     >>> X, y = np.array([[0], [1]], dtype=np.uint8), np.array([0, 1], dtype=np.uint8)
+    >>> learner = resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {})
     >>> with Guard(time_limit=60) as guard:
-    ...     fit = guard.fit(resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {}), 0, X, y)
+    ...     report = guard.fit(learner, 0, X, y, classes=np.array([0, 1], dtype=np.uint8))
     ...     guard.predict(X)
-    array([0, 1], dtype=uint8)
+    array([0, 1])
     """
 
     def __init__(self, time_limit: float) -> None:
         self.time_limit = time_limit
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._ready: set[str] = set()
-        self._expired = False
-        self._last: tuple[Learner, int, Any, Bits]
+        self._last: tuple[Learner, int, Any, Any, NDArray[Any]]
 
     def __enter__(self) -> "Guard":
         return self
@@ -81,24 +100,30 @@ class Guard:
     def __exit__(self, *reason: object) -> None:
         self.close()
 
-    def fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
-        """Fit in the child; starting it and importing the learner are not part of the learner's time."""
-        self._last = (learner, random_state, X, y)
+    def fit(self, learner: Learner, random_state: int, X: Any, y: Any, classes: NDArray[Any]) -> FitReport:
+        """Fit in the child; the time to start it and to import the learner does not count as fitting time."""
+        self._last = (learner, random_state, X, y, classes)
         return self._with_own_memory(lambda: self._fit(*self._last))
 
-    def predict(self, X: Any) -> Bits:
-        """Labels of the last fit."""
-        return self._with_own_memory(lambda: self._predict(X))
+    def predict(self, X: Any) -> Codes:
+        """Labels of the last fit, as positions in `classes`."""
+        codes: NDArray[Any] = self._with_own_memory(lambda: self._ask_fitted("predict", X, 1))
+        return codes.astype(np.intp)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the last fit, with one column per label of `classes`."""
+        n_classes = self._last[4].size
+        probabilities: Floats = self._with_own_memory(lambda: self._ask_fitted("predict_proba", X, n_classes))
+        return probabilities
 
     def close(self) -> None:
         """End the child."""
         if self._child is not None:
-            self._kill()
-            self._child.communicate()
+            self._child.end()
             self._child = None
 
     def _with_own_memory(self, attempt: Callable[[], Answer]) -> Answer:
-        """Try again in a fresh child if memory ran out of which another learner may not have given some back."""
+        """Try again in a fresh child if memory ran out, which another learner may have kept."""
         is_shared = bool(self._ready - {self._last[0].use})
         try:
             return attempt()
@@ -107,133 +132,169 @@ class Guard:
                 raise
             return attempt()
 
-    def _fit(self, learner: Learner, random_state: int, X: Any, y: Bits) -> Fit:
+    def _fit(self, learner: Learner, random_state: int, X: Any, y: Any, classes: NDArray[Any]) -> FitReport:
         """Fit in the child that there is, or in a new one."""
         if self._child is None:
-            self._child, self._ready = _start_child(), set()
-            self._call(START_LIMIT, list(sys.path))
+            self._child, self._ready = Child(), set()
+            self._call(START_LIMIT, "set_path", list(sys.path))
         if learner.use not in self._ready:
-            self._ask(START_LIMIT, "prepare", learner)
+            self._call(START_LIMIT, "prepare", learner)
             self._ready.add(learner.use)
-        fit: Fit = self._ask(self.time_limit, "fit", learner, random_state, X, y)
-        return fit
+        report: FitReport = self._call(self.time_limit, "fit", learner, random_state, X, y, classes)
+        return report
 
-    def _predict(self, X: Any) -> Bits:
-        """Labels of the last fit, which is repeated in a new child."""
+    def _ask_fitted(self, action: str, X: Any, columns: int) -> Any:
+        """Ask the last fit, which is repeated in a new child."""
         if self._child is None:
             self._fit(*self._last)
-        labels: Bits = self._ask(self.time_limit, "predict", X)
-        return labels
+        return self._call(self.time_limit, action, X, longest=SMALL_REPLY + 8 * columns * X.shape[0])
 
-    def _ask(self, time_limit: float, action: str, *arguments: Any) -> Any:
-        """Have the child's bench do something."""
-        return self._call(time_limit, (action, time_limit, arguments))
-
-    def _call(self, time_limit: float, request: Any) -> Any:
-        """Send a request and wait for its reply, for as long as the limit allows."""
+    def _call(self, time_limit: float, action: str, *arguments: Any, longest: int = SMALL_REPLY) -> Any:
+        """Send a request and wait for its reply, for as long as the limit allows; unless all is well the child ends."""
         assert self._child is not None
-        requests, replies = cast("IO[bytes]", self._child.stdin), cast("IO[bytes]", self._child.stdout)
-        self._expired = False
-        watch = threading.Timer(time_limit, self._expire)
-        watch.start()
+        deadline = time.monotonic() + time_limit
         try:
-            send(requests, request)
-            succeeded, reply = receive(replies)
-        except (EOFError, OSError):
-            raise self._epitaph(time_limit) from None
-        except Exception as error:
+            self._child.send((action, time_limit, arguments))
+            succeeded, reply = self._child.receive(deadline, longest)
+        except TimeoutError:
             self.close()
-            raise FitError(f"its process answered nonsense; {type(error).__name__}.") from None
-        finally:
-            watch.cancel()
-            watch.join()
-        if self._expired:
-            raise self._epitaph(time_limit)
+            raise FitError(f"exceeded the time limit of {time_limit:g} s.") from None
+        except (EOFError, OSError):
+            raise self._obituary() from None
+        except InvalidReplyError as error:
+            self.close()
+            raise FitError(f"its process answered nonsense; {error}.") from None
+        except BaseException:
+            self.close()
+            raise
         if not succeeded:
             raise FitError(reply)
         return reply
 
-    def _expire(self) -> None:
-        self._expired = True
-        self._kill()
-
-    def _kill(self) -> None:
-        """Kill the child with all that it started."""
-        if self._child is not None and self._child.poll() is None:
-            os.killpg(self._child.pid, signal.SIGKILL)
-
-    def _epitaph(self, time_limit: float) -> FitError:
+    def _obituary(self) -> FitError:
         """Bury the dead child and say what it died of."""
         assert self._child is not None
-        code = self._child.wait()
+        code = self._child.exit_code()
         self.close()
-        if self._expired:
-            return FitError(f"exceeded the time limit of {time_limit:g} s.")
+        if code is None:
+            return FitError("its process closed the connection.")
         if code == OUT_OF_MEMORY:
             return FitMemoryError(f"exceeded the memory limit of {MEMORY_LIMIT / (1 << 30):g} GB.")
         if code < 0:
-            return FitError(f"its process was killed by {signal.Signals(-code).name}.")
+            return FitError(f"its process was killed by {signal_name(-code)}.")
         return FitError(f"its process ended with exit code {code}.")
 
 
-def send(stream: IO[bytes], message: Any) -> None:
-    """Write one message."""
-    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    stream.write(LENGTH.pack(len(data)) + data)
-    stream.flush()
+class Child:
+    """A process with one thread and a session of its own, and the connection to it."""
+
+    def __init__(self) -> None:
+        self._connection, other_end = Pipe()
+        _limit_stalls(self._connection)
+        with other_end:
+            self.process = subprocess.Popen(  # a fixed command  # nosec B603
+                [sys.executable, "-P", "-m", "ciabench.lab.compute.guard", str(other_end.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
+                pass_fds=[other_end.fileno()],
+                start_new_session=True,
+            )
+
+    def send(self, request: Any) -> None:
+        """Send a request; TimeoutError if the child does not read it."""
+        try:
+            send(self._connection, request)
+        except BlockingIOError:
+            raise TimeoutError from None
+
+    def receive(self, deadline: float, longest: int) -> tuple[bool, Any]:
+        """Wait for a reply of at most so many bytes; TimeoutError if none begins before the deadline."""
+        if not self._connection.poll(max(0.0, deadline - time.monotonic())):
+            raise TimeoutError
+        try:
+            data = self._connection.recv_bytes(longest)
+        except BlockingIOError:
+            raise InvalidReplyError("it stopped halfway") from None
+        except OSError:
+            if self._connection.readable:
+                raise
+            raise InvalidReplyError("it is too long") from None
+        try:
+            succeeded, reply = pickle.loads(data)  # from this process's own child  # nosec B301
+        except Exception as error:
+            raise InvalidReplyError(type(error).__name__) from None
+        return bool(succeeded), reply
+
+    def exit_code(self) -> int | None:
+        """Exit code of a child that ends by itself; None if it does not."""
+        try:
+            return self.process.wait(BURIAL_SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self) -> None:
+        """Kill the child with all that it started."""
+        kill_session(self.process)
+        self._connection.close()
 
 
-def receive(stream: IO[bytes]) -> Any:
-    """Read one message; EOFError when the other side is gone."""
-    header = stream.read(LENGTH.size)
-    if len(header) < LENGTH.size:
-        raise EOFError
-    data = stream.read(*LENGTH.unpack(header))
-    return pickle.loads(data)  # from the pipe of this process's own child  # nosec B301
+def send(connection: Connection, message: Any) -> None:
+    """Send a message; the newest protocol does not copy arrays, as `Connection.send` does."""
+    connection.send_bytes(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
 
 
-def _start_child() -> subprocess.Popen[bytes]:
-    """Start a child with one thread and a process group of its own."""
-    return subprocess.Popen(  # a fixed command  # nosec B603
-        [sys.executable, "-P", "-m", "ciabench.lab.compute.guard"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
-        start_new_session=True,
-    )
+def _limit_stalls(connection: Connection) -> None:
+    """Let reads and writes that make no progress raise BlockingIOError."""
+    limit = struct.pack("ll", int(STALL_LIMIT), int(STALL_LIMIT % 1 * 1e6))
+    with socket.socket(fileno=os.dup(connection.fileno())) as end:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
 
 def main() -> None:
     """Serve fits until the parent is gone."""
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nowhere, descriptor)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
-    sys.path[:] = receive(requests)
-    send(replies, (True, None))
-    bench = Bench()
+    import_without_trial()
+    descriptor = int(sys.argv[1])
+    os.set_inheritable(descriptor, False)
+    try:
+        _serve(Connection(descriptor), Bench())
+    except EOFError:
+        return
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+
+
+def _serve(connection: Connection, bench: Bench) -> None:
+    """Answer one request after another."""
     while True:
-        try:
-            action, time_limit, arguments = receive(requests)
-        except EOFError:
-            return
+        action, time_limit, arguments = connection.recv()
         signal.setitimer(signal.ITIMER_REAL, time_limit + ORPHAN_SECONDS)
-        send(replies, _answer(bench, action, arguments))
+        send(connection, _answer(bench, action, arguments))
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _answer(bench: Bench, action: str, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
     """Reply of the bench, or the error as text."""
     try:
-        return True, getattr(bench, action)(*arguments)
+        if action == "set_path":
+            sys.path[:] = arguments[0]
+            return True, None
+        reply = getattr(bench, action)(*arguments)
+        return True, _compact(reply) if action == "predict" else reply
     except FitError as failure:
         return False, str(failure)
     except MemoryError:
-        os._exit(OUT_OF_MEMORY)
+        raise
     except BaseException:
         return False, traceback_text()
+
+
+def _compact(codes: Codes) -> NDArray[Any]:
+    """The same codes in as few bytes as they need."""
+    return codes.astype(np.min_scalar_type(int(codes.max(initial=0))))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ TRUSTED = ("ciabench", "sklearn")
 FINISHED = 86
 """Exit code of a trial import that came to its end, with or without an exception."""
 
+_is_tried_elsewhere = False
+
 TRIAL = """
 import importlib, json, os, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -52,9 +54,16 @@ def import_foreign(module_name: str, time_limit: float = 60.0) -> ModuleType:
     >>> import_foreign("sklearn.naive_bayes").__name__
     'sklearn.naive_bayes'
     """
-    if module_name not in sys.modules and module_name.partition(".")[0] not in TRUSTED:
+    is_trusted = _is_tried_elsewhere or module_name in sys.modules or module_name.partition(".")[0] in TRUSTED
+    if not is_trusted:
         _try_import(module_name, tuple(entry for entry in sys.path if isinstance(entry, str)), time_limit)
     return importlib.import_module(module_name)
+
+
+def import_without_trial() -> None:
+    """Have no more trials in this process: a worker or a guarded process, whose driver has done them."""
+    global _is_tried_elsewhere
+    _is_tried_elsewhere = True
 
 
 def kill_session(process: subprocess.Popen[bytes]) -> None:
