@@ -1,64 +1,174 @@
 """How far a run is: a bar in a terminal or notebook, plain lines in a log, or nothing."""
 
+import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ciabench.lab.compute.trial import CellRow, Plan
+from ciabench.lab.plan.outcome import CellOutcome
+from ciabench.lab.plan.plan import Plan
 
 Style = Literal["full", "bar", "silent"]
-Show = Callable[[CellRow], None]
+Show = Callable[[CellOutcome], None]
+Clock = Callable[[], float]
 
 LINE_SECONDS = 10.0
+"""Time between two lines of a log."""
+
+BAR_SECONDS = 0.1
+"""Time between two updates of a bar."""
+
+WINDOW_SECONDS = 60.0
+"""The rate is that of so many seconds, or of the last two arrivals if they lie further apart."""
+
+BURST_SECONDS = 0.5
+"""Cells that arrive within this time count as one arrival: workers send them in batches."""
+
+EVIDENCE_SECONDS = 2.0
+"""No rate is given before it has been observed for so long."""
+
+
+@dataclass
+class Arrival:
+    """Cells that arrived together: when they began and ceased to arrive, and how many there are by then."""
+
+    began: float
+    ended: float
+    count: int
+
+
+class Pace:
+    """Cells per second, measured from the first arrival on: compilation and set-up come before it and do not count.
+
+    Examples
+    --------
+    >>> pace = Pace()
+    >>> for second in (100, 101, 102, 103):
+    ...     pace.add(second)
+    >>> pace.rate(103)
+    1.0
+    """
+
+    def __init__(self) -> None:
+        self._arrivals: deque[Arrival] = deque()
+        self._count = 0
+
+    def add(self, now: float) -> None:
+        """Count a cell."""
+        self._count += 1
+        if self._arrivals and now - self._arrivals[-1].began < BURST_SECONDS:
+            self._arrivals[-1].ended, self._arrivals[-1].count = now, self._count
+            return
+        self._arrivals.append(Arrival(now, now, self._count))
+        while len(self._arrivals) > 2 and self._arrivals[1].ended < now - WINDOW_SECONDS:
+            self._arrivals.popleft()
+
+    def rate(self, now: float) -> float | None:
+        """Cells per second of late; None without evidence."""
+        if not self._arrivals:
+            return None
+        first = self._arrivals[0]
+        if self._count == first.count or now - first.ended < EVIDENCE_SECONDS:
+            return None
+        return (self._count - first.count) / (now - first.ended)
 
 
 class Tally:
     """Cells done, failures, the rate, and the running T of each learner at the largest size.
 
+    Parameters
+    ----------
+    plan : Plan
+    complete : int
+        Cells that were there before this run.
+    total : int
+        Cells of the whole experiment.
+    clock : callable
+        Seconds since whenever.
+
     Examples
     --------
-    >>> from ciabench.lab.compute.trial import ScoreRow
-    >>> plan = Plan(seed=1, trials=2, sizes=(10,), families=(), learners=())
+    >>> from ciabench.lab.plan.outcome import ScoreOutcome
+    >>> plan = Plan(seed=1, trials=2, sizes=(10,), worlds=(), learners=())
     >>> tally = Tally(plan, complete=0, total=2)
-    >>> tally.add(CellRow(0, 0, None, 0.1, [ScoreRow(0, 10, "failed.")]))
-    >>> tally.done, tally.failed
-    (1, 1)
+    >>> tally.add(CellOutcome(0, 0, 0.1, [ScoreOutcome(0, 10, error="failed.")]))
+    >>> tally.line()
+    '1/2 cells  1 failed'
     """
 
-    def __init__(self, plan: Plan, complete: int, total: int) -> None:
+    def __init__(self, plan: Plan, complete: int, total: int, clock: Clock = time.perf_counter) -> None:
         self.done, self.total, self.failed = complete, total, 0
-        self._names = [learner.name for learner in plan.learners]
+        self.clock = clock
+        self._names = [entrant.name for entrant in plan.entrants]
         self._size = max(plan.sizes)
-        self._sums = dict.fromkeys(range(len(plan.learners)), (0.0, 0))
-        self._began, self._started = complete, time.perf_counter()
+        self._sums = dict.fromkeys(range(len(self._names)), (0.0, 0))
+        self._pace = Pace()
 
-    def add(self, cell: CellRow) -> None:
+    def add(self, cell: CellOutcome) -> None:
         """Count a finished cell."""
         self.done += 1
+        self._pace.add(self.clock())
         for score in cell.scores:
             self.failed += score.error is not None
-            if score.size == self._size and score.t is not None:
-                total, count = self._sums[score.learner]
-                self._sums[score.learner] = (total + score.t, count + 1)
+            if score.size == self._size and score.t is not None and math.isfinite(score.t):
+                total, count = self._sums[score.entrant]
+                self._sums[score.entrant] = (total + score.t, count + 1)
 
-    def rate(self) -> float:
-        """Cells a second in this run."""
-        return (self.done - self._began) / max(time.perf_counter() - self._started, 1e-9)
+    def seconds_left(self) -> float | None:
+        """Time to the end at the present rate; None without evidence, and at the end."""
+        rate = self._pace.rate(self.clock())
+        return (self.total - self.done) / rate if rate and self.done < self.total else None
+
+    def line(self) -> str:
+        """All there is to say, in one line."""
+        return "  ".join(part for part in (f"{self.done}/{self.total} cells", self.summary()) if part)
 
     def summary(self) -> str:
-        """Rate, running T and failures in one line."""
+        """Time left, rate, running T and failures, as far as they are known."""
+        left, rate = self.seconds_left(), self._pace.rate(self.clock())
         means = [(self._names[position], total / count) for position, (total, count) in self._sums.items() if count]
         shown = ", ".join(f"{name} {mean:.3f}" for name, mean in means)
-        parts = [f"{self.rate():.1f}/s", f"T({self._size}): {shown}" if shown else "", self._failures()]
+        parts = [
+            f"about {duration(left)} left" if left is not None else "",
+            frequency(rate) if rate else "",
+            f"T({self._size}): {shown}" if shown else "",
+            f"{self.failed} failed" if self.failed else "",
+        ]
         return "  ".join(part for part in parts if part)
 
-    def _failures(self) -> str:
-        return f"{self.failed} failed" if self.failed else ""
+
+def duration(seconds: float) -> str:
+    """A length of time, rounded as one would say it.
+
+    Examples
+    --------
+    >>> [duration(seconds) for seconds in (0.2, 119, 120, 3500, 9000)]
+    ['1 s', '119 s', '2 min', '58 min', '2.5 h']
+    """
+    if seconds < 119.5:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 7170 else f"{seconds / 3600:.1f} h"
+
+
+def frequency(rate: float) -> str:
+    """Cells per second, or per minute or hour if they are slow.
+
+    Examples
+    --------
+    >>> [frequency(rate) for rate in (51.23, 0.5, 0.001)]
+    ['51.2 cells/s', '30.0 cells/min', '3.6 cells/h']
+    """
+    for factor, unit in ((1, "s"), (60, "min")):
+        if rate * factor >= 1:
+            return f"{rate * factor:.1f} cells/{unit}"
+    return f"{rate * 3600:.1f} cells/h"
 
 
 def following(style: Style, tally: Tally) -> AbstractContextManager[Show]:
@@ -76,32 +186,33 @@ def _silent(tally: Tally) -> Iterator[Show]:
 
 @contextmanager
 def _bar(tally: Tally, console: Console) -> Iterator[Show]:
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=tally.total, completed=tally.done)
-        shown = 0.0
 
-        def show(cell: CellRow) -> None:
-            nonlocal shown
-            tally.add(cell)
-            if time.perf_counter() - shown > 0.1 or tally.done == tally.total:
-                shown = time.perf_counter()
-                progress.update(task, completed=tally.done, description=tally.summary())
+        def update() -> None:
+            progress.update(task, completed=tally.done, description=tally.summary())
 
-        yield show
+        yield _now_and_then(tally, BAR_SECONDS, update)
 
 
 @contextmanager
 def _lines(tally: Tally, console: Console) -> Iterator[Show]:
-    shown = time.perf_counter()
+    def print_line() -> None:
+        console.print(tally.line(), markup=False, highlight=False, soft_wrap=True)
 
-    def show(cell: CellRow) -> None:
+    yield _now_and_then(tally, LINE_SECONDS, print_line)
+
+
+def _now_and_then(tally: Tally, interval: float, update: Callable[[], None]) -> Show:
+    """Function that counts a cell, and updates what is shown if the last time is long ago, and at the end."""
+    shown = tally.clock()
+
+    def show(cell: CellOutcome) -> None:
         nonlocal shown
         tally.add(cell)
-        if time.perf_counter() - shown > LINE_SECONDS or tally.done == tally.total:
-            shown = time.perf_counter()
-            left = (tally.total - tally.done) / max(tally.rate(), 1e-9)
-            line = f"{tally.done}/{tally.total} cells  {left:.0f} s left  {tally.summary()}"
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        if tally.clock() - shown > interval or tally.done == tally.total:
+            shown = tally.clock()
+            update()
 
-    yield show
+    return show
