@@ -1,10 +1,21 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import pytest
 
+from ciabench.errors import RunError
+from ciabench.lab.compute import workers as workers_module
 from ciabench.lab.compute.runner import BATCH_SECONDS, MOST_CELLS, SUSPECT_AFTER, JobQueue, run_cells
-from ciabench.lab.compute.trial import CellRow, Job
-from ciabench.lab.compute.workers import pool
+from ciabench.lab.compute.workers import WorkerDied, pool, prepare, run_batch
+from ciabench.lab.plan.learner import resolve
+from ciabench.lab.plan.outcome import CellOutcome
+from ciabench.lab.plan.plan import Job, Plan
+from ciabench.world.family import CIAFamily
 
 
 def jobs(count):
@@ -12,7 +23,7 @@ def jobs(count):
 
 
 def finished(batch, seconds):
-    return [CellRow(job.family, job.trial, None, seconds, []) for job in batch]
+    return [CellOutcome(job.world, job.trial, seconds, []) for job in batch]
 
 
 def test_batches_grow_for_fast_cells_and_shrink_for_slow_ones():
@@ -50,25 +61,144 @@ def test_what_was_out_at_a_death_goes_out_again_first_and_at_last_is_suspected()
 
 
 @pytest.fixture
-def deadly(small, tmp_path):
+def plan():
+    """Eight trials of a learner that needs no guard."""
+    learner = resolve("hostile:Random", "random", {})
+    return Plan(1997, 8, (10, 30), (CIAFamily(5, 2, 0.9),), (learner,), guard_foreign=False)
+
+
+@pytest.fixture
+def deadly(plan, tmp_path):
     from hostile import Deadly
 
-    def make(always):
-        plan = replace(small().plan(), guard_foreign=False, trials=8)
-        return replace(plan, families=(Deadly(plan.families[0], None if always else tmp_path / "killed"),))
-
-    return make
+    return lambda always: replace(plan, worlds=(Deadly(plan.worlds[0], None if always else tmp_path / "killed"),))
 
 
 @pytest.mark.filterwarnings("default")  # those of Dask's own threads would stop its nannies
 @pytest.mark.parametrize(("backend", "always"), [("processes", False), ("processes", True), ("dask", False)])
-def test_a_worker_that_dies_costs_a_retry_and_a_deadly_cell_itself(deadly, backend, always):
-    plan = deadly(always)
+def test_a_worker_that_dies_costs_a_retry_and_a_deadly_cell_itself(plan, deadly, backend, always):
     with pool(backend, jobs=2) as workers:
-        cells = list(run_cells(plan, [Job(0, trial, plan.wanted()) for trial in range(8)], workers))
+        cells = list(run_cells(deadly(always), plan.jobs(), workers))
     assert sorted(cell.trial for cell in cells) == list(range(8))
     assert [cell.trial for cell in cells if cell.error] == ([3] if always else [])
     with pool(jobs=1) as workers:
-        well = replace(plan, families=(plan.families[0].family,))
-        expected = {cell.trial: cell.best for cell in run_cells(well, [Job(0, 5, plan.wanted())], workers)}
+        expected = {cell.trial: cell.best for cell in run_cells(plan, plan.jobs()[5:6], workers)}
     assert expected.items() <= {cell.trial: cell.best for cell in cells}.items()
+
+
+class LearnedError(Exception):
+    """Raised by a batch, for the driver to see."""
+
+
+def sleepy_batch(plan, batch):
+    time.sleep(0.05)
+    if batch == ["raise"]:
+        raise LearnedError
+    return batch
+
+
+@pytest.fixture
+def cluster():
+    return pytest.importorskip("ciabench.lab.compute.cluster")
+
+
+@pytest.fixture
+def dask_pool(cluster, monkeypatch):
+    """Pool of two Dask workers on which batches are returned as they are."""
+    monkeypatch.setattr(cluster, "run_batch", sleepy_batch)
+    with cluster.connected(2, None) as client:
+        yield cluster.pool_on(client)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_cluster_is_given_batches_as_it_asks_for_them(dask_pool):
+    taken = []
+    batches = (taken.append(number) or [number] for number in range(40))
+    found = []
+    for batch in dask_pool(None, batches, False):
+        found += batch
+        assert len(taken) <= len(found) + 2 * 2
+    assert sorted(found) == list(range(40))
+    taken.clear()
+    for count, _ in enumerate(dask_pool(None, (taken.append(number) or [number] for number in range(4)), True), 1):
+        assert len(taken) == count
+    stopped = dask_pool(None, ([number] for number in range(10**9)), False)
+    next(stopped)
+    stopped.close()
+    with pytest.raises(LearnedError):
+        list(dask_pool(None, [["raise"]], False))
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_batch_whose_workers_die_too_often_is_reported(cluster, monkeypatch):
+    import dask
+
+    monkeypatch.setattr(cluster, "run_batch", lambda plan, batch: os._exit(1))
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        cluster.connected(1, None) as client,
+        pytest.raises(WorkerDied),
+    ):
+        list(cluster.pool_on(client)(None, [[1]], True))
+
+
+SCHEDULER = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--no-show"]
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """A scheduler without workers, and its address."""
+    file = tmp_path / "scheduler.json"
+    process = subprocess.Popen(
+        [*SCHEDULER, "--host", "127.0.0.1", "--scheduler-file", str(file)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    yield process, json.loads(file.read_text())["address"]
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_cluster_without_workers_and_one_that_goes_away_are_reported(cluster, scheduler, monkeypatch):
+    process, address = scheduler
+    monkeypatch.setattr(cluster, "WORKER_TIMEOUT", 1.0)
+    monkeypatch.setattr(cluster, "LOOK_SECONDS", 0.2)
+    with cluster.connected(1, address) as client:
+        with pytest.raises(RunError, match="the Dask cluster has had no worker for 1 s"):
+            list(cluster.pool_on(client)(None, [[1]], False))
+        monkeypatch.setattr(cluster, "WORKER_TIMEOUT", 60.0)
+        killer = subprocess.Popen(
+            [sys.executable, "-c", f"import os, time; time.sleep(2); os.kill({process.pid}, {int(signal.SIGKILL)})"]
+        )
+        with pytest.raises(RunError, match="the Dask cluster is gone; "):
+            list(cluster.pool_on(client)(None, [[1]], False))
+        assert killer.wait() == 0
+
+
+def test_built_in_learners_are_prepared_once_and_before_cells(monkeypatch):
+    prepared = []
+    monkeypatch.setattr(workers_module, "_prepared", set())
+    monkeypatch.setattr(workers_module.Bench, "prepare", lambda bench, learner: prepared.append(learner.name))
+    learners = (resolve("NaiveBayes", "bayes", {}), resolve("hostile:Random", "random", {}))
+    plan = Plan(1997, 2, (10,), (CIAFamily(5, 2, 0.9),), learners, guard_foreign=False)
+    prepare(plan)
+    assert prepared == ["bayes"]
+    run_batch(plan, plan.jobs())
+    assert prepared == ["bayes"]
+    monkeypatch.setattr(workers_module, "_prepared", set())
+    run_batch(plan, plan.jobs())
+    assert prepared == ["bayes", "bayes"]
+    monkeypatch.setattr(workers_module, "_prepared", set())
+    with pool() as workers:
+        list(run_cells(replace(plan, time_limit=60.0), plan.jobs(), workers))
+    assert prepared == ["bayes", "bayes"]
+
+
+def test_a_learner_that_cannot_be_prepared_fails_its_scores():
+    plan = Plan(1997, 1, (10,), (CIAFamily(5, 2, 0.9),), (resolve("EM", "em", {"n_classes": -1}),))
+    prepare(plan)
+    (cell,) = run_batch(plan, plan.jobs())
+    assert "n_classes" in cell.scores[0].error

@@ -1,56 +1,33 @@
-"""A Dask cluster as a joblib backend; only imported when one is asked for."""
+"""A Dask cluster as a pool of workers; only imported when one is asked for."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+import time
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any, cast
-
-from joblib._dask import DaskDistributedBackend
+from itertools import islice
+from typing import Any
 
 from ciabench.errors import RunError
+from ciabench.lab.compute.workers import Batch, Pool, WorkerDied, run_batch
+from ciabench.lab.plan.outcome import CellOutcome
+from ciabench.lab.plan.plan import Plan
 
 distributed: Any = import_module("distributed")
 
 SCHEDULER_TIMEOUT = "10s"
-WORKER_TIMEOUT = 60
+WORKER_TIMEOUT = 60.0
+"""Seconds that a cluster may be without workers, which take a while to come back after a death."""
 
+LOOK_SECONDS = 2.0
+"""Seconds after which the workers are counted again."""
 
-class ClusterBackend(DaskDistributedBackend):
-    """Joblib's Dask backend, which by itself waits for ever for a task whose workers have died too often."""
-
-    def effective_n_jobs(self, n_jobs: int) -> int:
-        """Count the cores; at least 2, because joblib keeps to itself what a single worker could do."""
-        try:
-            return max(2, int(super().effective_n_jobs(n_jobs)))
-        except TimeoutError:
-            raise RunError(f"the Dask cluster has had no worker for {self.wait_for_workers_timeout} s.") from None
-
-    def submit(self, func: Any, callback: Callable[[Any], Any] | None = None) -> Any:
-        """Schedule a task, and have its failure reported as well as its result."""
-        future = cast("Future[Any]", super().submit(func, callback))
-        if callback is not None:
-            future.add_done_callback(lambda done: callback(done) if done.exception() else None)
-        return future
-
-    def retrieve_result_callback(self, out: Any) -> Any:
-        """Result of a task, or the death of its worker."""
-        if isinstance(out, Future):
-            raise BrokenProcessPool("workers of the cluster died") from out.exception()
-        if isinstance(out, BaseException):
-            raise RunError(f"the Dask cluster is gone; {type(out).__name__}.")
-        return super().retrieve_result_callback(out)
-
-
-def backend(client: Any) -> ClusterBackend:
-    """Backend on the workers of a client, which may take a while to come back after a death."""
-    return ClusterBackend(client=client, wait_for_workers_timeout=WORKER_TIMEOUT)
+GONE = (OSError, RuntimeError, distributed.CancelledError)
+"""What `distributed` raises when the scheduler cannot be reached any more, or the client has been closed for it."""
 
 
 @contextmanager
 def connected(jobs: int, scheduler: str | None) -> Iterator[Any]:
-    """Client of the cluster at an address, or of one made here for the time of the run."""
+    """Client of the cluster at an address, or of one that is started here for the time of the run."""
     if scheduler is None:
         with (
             distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -64,3 +41,85 @@ def connected(jobs: int, scheduler: str | None) -> Iterator[Any]:
         raise RunError(f"no Dask scheduler answers at {scheduler!r}; {error}.") from error
     with client:
         yield client
+
+
+def pool_on(client: Any) -> Pool:
+    """Pool on the workers of a client: two batches per core are in flight, and more are taken as results come."""
+
+    def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellOutcome], None, None]:
+        source, flying, crew = iter(batches), set[Any](), Crew(client)
+        try:
+            while True:
+                room = (1 if one_at_a_time else 2 * max(1, crew.cores())) - len(flying)
+                for batch in islice(source, max(0, room)):
+                    with _in_contact():
+                        flying.add(client.submit(run_batch, plan, batch, pure=False))
+                if not flying:
+                    return
+                for future, cells in _landed(client, flying):
+                    flying.discard(future)
+                    yield cells
+        finally:
+            with suppress(RunError, TimeoutError), _in_contact():
+                client.cancel(list(flying), force=True)
+
+    return compute
+
+
+class Crew:
+    """Counts the cores of a cluster now and then, and gives up when it has had none for too long."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._count = 0
+        self._looked = self._alive = time.monotonic()
+
+    def cores(self) -> int:
+        """Threads of all workers."""
+        now = time.monotonic()
+        if self._count == 0 or now - self._looked > LOOK_SECONDS:
+            with _in_contact():
+                self._count, self._looked = sum(self._client.nthreads().values()), now
+        if self._count:
+            self._alive = now
+        elif now - self._alive > WORKER_TIMEOUT:
+            raise RunError(f"the Dask cluster has had no worker for {WORKER_TIMEOUT:g} s.")
+        return self._count
+
+
+def _landed(client: Any, flying: set[Any]) -> Iterator[tuple[Any, list[CellOutcome]]]:
+    """Batches that are finished after a short wait, which may be none, with their results."""
+    try:
+        with _in_contact(), client.as_current():
+            done = distributed.wait(list(flying), timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED").done
+    except TimeoutError:
+        return
+    for future in done:
+        try:
+            cells = _result(future)
+        except TimeoutError:  # the result was lost with its worker, and is being computed again
+            continue
+        yield future, cells
+
+
+def _result(future: Any) -> list[CellOutcome]:
+    """Result of a finished batch, or the death of its workers."""
+    with _in_contact():
+        error = future.exception(timeout=LOOK_SECONDS)
+        if error is None:
+            cells: list[CellOutcome] = future.result(timeout=LOOK_SECONDS)
+            return cells
+    if isinstance(error, distributed.KilledWorker):
+        raise WorkerDied("workers of the cluster died") from error
+    raise error
+
+
+@contextmanager
+def _in_contact() -> Iterator[None]:
+    """Turn a lost connection to the scheduler into one sentence; a TimeoutError only means that more time is needed."""
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except GONE as error:
+        raise RunError(f"the Dask cluster is gone; {type(error).__name__}.") from error

@@ -4,32 +4,31 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from itertools import islice
 
-from ciabench.lab.compute.trial import CellRow, Job, Plan, failed_cell
 from ciabench.lab.compute.workers import Batch, Pool, WorkerDied
+from ciabench.lab.plan.outcome import CellOutcome, failed_cell
+from ciabench.lab.plan.plan import Job, Plan
 
 BATCH_SECONDS = 0.3
-"""Time that a batch of cells is meant to take: long against the cost of sending it, short against a run."""
+"""Time that a batch of cells should take: long compared with sending it, short compared with a run."""
 
 MOST_CELLS = 200
 
 SUSPECT_AFTER = 3
-"""A cell that was in the hands of the workers at this many deaths is tried alone; dying then, it has failed."""
+"""A cell that was with the workers at so many deaths is computed alone; if the worker dies again, it has failed."""
 
 
-def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[CellRow, None, None]:
-    """Compute jobs and yield their cells as they finish; a worker that dies costs a retry.
+def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[CellOutcome, None, None]:
+    """Compute jobs and yield their cells as they finish; what a worker that died had is computed again.
 
     Examples
     --------
     >>> from ciabench import CIAFamily
     >>> from ciabench.lab.plan.learner import resolve
-    >>> from ciabench.lab.tasks import CIATasks
     >>> from ciabench.lab.compute.workers import pool
     >>> learner = resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {})
-    >>> plan = Plan(1997, 3, (100,), (CIATasks(CIAFamily(10, 2, 0.9)),), (learner,), guard_foreign=False)
-    >>> jobs = [Job(0, trial, plan.wanted()) for trial in range(3)]
+    >>> plan = Plan(1997, 3, (100,), (CIAFamily(10, 2, 0.9),), (learner,), guard_foreign=False)
     >>> with pool(jobs=1) as workers:
-    ...     sorted(cell.trial for cell in run_cells(plan, jobs, workers))
+    ...     sorted(cell.trial for cell in run_cells(plan, plan.jobs(), workers))
     [0, 1, 2]
     """
     queue = JobQueue(jobs)
@@ -45,11 +44,11 @@ def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[CellRow,
             for cells in pool(plan, [[job]], True):
                 yield from cells
         except WorkerDied:
-            yield failed_cell(job, "the worker that computed it died, again and again.")
+            yield failed_cell(job, "its worker died each time that it was computed.")
 
 
 class JobQueue:
-    """Hands out jobs in batches of a suitable length, and remembers those that are out.
+    """Hands out jobs in batches of a suitable length, and keeps account of those that are out.
 
     Parameters
     ----------
@@ -72,11 +71,11 @@ class JobQueue:
         while batch := list(islice(self._fresh, self._length())):
             yield self._hand_out(batch)
 
-    def finished(self, cells: list[CellRow]) -> Iterator[CellRow]:
+    def finished(self, cells: list[CellOutcome]) -> Iterator[CellOutcome]:
         """Check cells in and pass them on."""
         for cell in cells:
-            self._out.pop((cell.family, cell.trial), None)
-            self._deaths.pop((cell.family, cell.trial), None)
+            self._out.pop((cell.world, cell.trial), None)
+            self._deaths.pop((cell.world, cell.trial), None)
             self._cell_seconds += 0.2 * (cell.seconds - self._cell_seconds)
             yield cell
 
@@ -88,7 +87,7 @@ class JobQueue:
         self._out.clear()
 
     def _hand_out(self, batch: Batch) -> Batch:
-        self._out.update({(job.family, job.trial): job for job in batch})
+        self._out.update({(job.world, job.trial): job for job in batch})
         return batch
 
     def _length(self) -> int:

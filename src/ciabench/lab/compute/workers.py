@@ -1,4 +1,4 @@
-"""Where cells are computed: this process, processes of this machine, or a Dask cluster, all through joblib."""
+"""Where cells are computed: in this process or others of this machine, through joblib, or on a Dask cluster."""
 
 import importlib
 import os
@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from types import ModuleType
 from typing import Any, Literal
@@ -17,39 +17,47 @@ from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import ThreadpoolController
 
 from ciabench.errors import RunError
+from ciabench.lab.compute.fitting import Bench
 from ciabench.lab.compute.guard import Guard
-from ciabench.lab.compute.trial import DEFAULT_TIME_LIMIT, CellRow, Job, Plan, run_cell
-from ciabench.lab.plan.learner import find_class
+from ciabench.lab.compute.trial import DEFAULT_TIME_LIMIT, run_cell
+from ciabench.lab.plan.imports import import_without_trial
+from ciabench.lab.plan.learner import Learner
+from ciabench.lab.plan.outcome import CellOutcome
+from ciabench.lab.plan.plan import Job, Plan
 
 Backend = Literal["processes", "dask"]
 Batch = list[Job]
-Pool = Callable[[Plan, Iterable[Batch], bool], Iterator[list[CellRow]]]
+Pool = Callable[[Plan, Iterable[Batch], bool], Iterator[list[CellOutcome]]]
 
 WorkerDied = BrokenProcessPool
 
 _local = threading.local()
+_prepared: set[str] = set()
 
 
 @contextmanager
 def pool(backend: Backend = "processes", jobs: int = 1, scheduler: str | None = None) -> Iterator[Pool]:
     """Open a pool of workers: a callable from (plan, batches, one at a time?) to finished batches in any order."""
-    if backend == "dask":
-        cluster = _cluster()
-        with cluster.connected(jobs, scheduler) as client:
-            yield _pool_of(lambda: parallel_config(cluster.backend(client), n_jobs=-1))
-    else:
-        yield _pool_of(
-            lambda: parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, initializer=_prepare_process)
-        )
-    close_guard()
+    try:
+        if backend == "dask":
+            cluster = _cluster()
+            with cluster.connected(jobs, scheduler) as client:
+                yield cluster.pool_on(client)
+        else:
+            yield _processes(jobs)
+    finally:
+        close_guard()
 
 
-def run_batch(plan: Plan, batch: Batch) -> list[CellRow]:
+def prepare(plan: Plan) -> None:
+    """Compile the kernels of all built-in learners of a plan: once, in this process, for the workers to load."""
+    _prepare_learners(learner for learner in plan.learners if learner.builtin)
+
+
+def run_batch(plan: Plan, batch: Batch) -> list[CellOutcome]:
     """Compute cells in a worker, with one thread."""
     guard = _guard(plan.time_limit or DEFAULT_TIME_LIMIT)
-    for learner in plan.learners:
-        if learner.builtin:
-            find_class(learner.use)
+    _prepare_learners(learner for learner in plan.learners if learner.builtin and not plan.is_guarded(learner))
     with _threads().limit(limits=1):
         return [run_cell(plan, job, guard) for job in batch]
 
@@ -68,12 +76,12 @@ def _cluster() -> ModuleType:
         raise RunError("--backend dask needs the extra: pip install 'ciabench[dask]'.") from None
 
 
-def _pool_of(configured: Callable[[], AbstractContextManager[Any]]) -> Pool:
-    """Pool of joblib workers with the given backend."""
+def _processes(jobs: int) -> Pool:
+    """Pool of processes of this machine; a single job runs in this process."""
 
-    def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellRow], None, None]:
+    def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellOutcome], None, None]:
         dispatched = 1 if one_at_a_time else "2*n_jobs"
-        with configured():
+        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, initializer=_prepare_process):
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=dispatched, max_nbytes=None)
         finished: Any = parallel(delayed(run_batch)(plan, batch) for batch in batches)
         try:
@@ -85,6 +93,15 @@ def _pool_of(configured: Callable[[], AbstractContextManager[Any]]) -> Pool:
                 finished.close()
 
     return compute
+
+
+def _prepare_learners(learners: Iterable[Learner]) -> None:
+    """Prepare learners that this process has not prepared yet; what is wrong with them their scores will say."""
+    for learner in learners:
+        if learner.identity not in _prepared:
+            with suppress(Exception):
+                Bench().prepare(learner)
+            _prepared.add(learner.identity)
 
 
 def _guard(time_limit: float) -> Guard:
@@ -103,7 +120,8 @@ def _threads() -> ThreadpoolController:
 
 
 def _prepare_process() -> None:
-    """Leave Ctrl-C to the driver, and do not outlive it."""
+    """Leave Ctrl-C and trial imports to the driver, and do not outlive it."""
+    import_without_trial()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
 
