@@ -16,9 +16,13 @@ from ciabench import __version__
 from ciabench.errors import CIABenchError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ciabench.lab.plan.experiment import Experiment
+    from ciabench.lab.storage.rows import Reading
 
 SHOWN_FAILURES = 10
+SOURCE = click.Path(path_type=Path)
 FILE_TO_WRITE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -71,26 +75,33 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--from", "source", type=click.Path(path_type=Path), help="Repeat the experiment of a store or export.")
-@click.option("--out", default="results", show_default=True, type=click.Path(path_type=Path), help="Result folder.")
+@click.argument("file", required=False, type=SOURCE)
+@click.option("--from", "source", type=SOURCE, help="Repeat the experiment of a store or export.")
+@click.option("--out", default="results", show_default=True, type=SOURCE, help="Result folder.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
-@click.option("--trials", type=click.IntRange(min=1), help="Trials a family, in place of what the file says.")
+@click.option("--trials", type=click.IntRange(min=1), help="Trials per world (overrides the file).")
 @click.option("--retry-failed", is_flag=True, help="Run again what failed before.")
 @click.option(
     "--allow-imports", is_flag=True, help="Import the classes that a file from elsewhere names: that runs their code."
 )
-@click.option("--backend", default="processes", show_default=True, type=click.Choice(["processes", "dask"]))
-@click.option("--scheduler", help="Address of a Dask cluster; without it --backend dask starts a local one.")
+@click.option(
+    "--backend",
+    default="processes",
+    show_default=True,
+    type=click.Choice(["processes", "dask"]),
+    help="Where cells are computed.",
+)
+@click.option("--scheduler", help="Address of a Dask cluster (default with --backend dask: a local one is started).")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @example("ciabench run experiments/paper.toml --out results --jobs 2")
 def run(
     file: Path | None, source: Path | None, trials: int | None, allow_imports: bool, quiet: bool, **options: Any
 ) -> None:
-    """Run an experiment, or continue it: only what is missing is computed.
+    """Run an experiment, or resume it: only what is missing is computed.
 
-    Learners named as "package.module:Class" are imported, which runs their code; what is imported is told first. For
-    files outside of the current folder, and for --from, that needs --allow-imports.
+    The file is a view, the store a memory: what is removed from the file is kept in the store, and shown again when it
+    comes back. Learners and worlds named as "package.module:Class" are imported, which runs their code; imported
+    modules are listed first. For files outside the current folder, and for --from, that needs --allow-imports.
     """
     from ciabench.lab.session import run_experiment
 
@@ -105,7 +116,7 @@ def run(
         counts = run_experiment(experiment, folder, progress="silent" if quiet else "full", **options)
     except KeyboardInterrupt:
         command = " ".join(["ciabench", *sys.argv[1:]])
-        click.echo(f"\nstopped; what is finished is kept. Resume with: {command}", err=True)
+        click.echo(f"\nstopped; finished work is kept. Resume with: {command}", err=True)
         sys.exit(130)
     if not quiet:
         click.echo(f"{folder / experiment.name}.db: {counts.done} scores done, {counts.failed} failed.")
@@ -113,106 +124,126 @@ def run(
 
 
 @main.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("source", type=SOURCE)
 @example("ciabench status results/paper.db")
-def status(store: Path) -> None:
-    """Tell how far an experiment is, and what failed."""
-    from ciabench.lab.storage.store import Store
+def status(source: Path) -> None:
+    """Show progress and failures of an experiment, from its store or an exported table."""
+    from ciabench.lab.storage.rows import read
 
-    with Store(store) as opened:
-        counts, failures = opened.counts(), list(opened.failures())
-    click.echo(f"cells   {counts.cells} of {counts.cells_wanted}")
-    click.echo(f"scores  {counts.done} of {counts.scores_wanted} done, {counts.failed} failed")
-    for failure in failures[:SHOWN_FAILURES]:
-        where = f"{failure.task} trial {failure.trial}"
-        which = f" size {failure.size} {failure.learner}" if failure.learner else ""
-        click.echo(_one_line(f"failed  {where}{which}: {failure.cause}"))
+    reading = read(source)
+    for line in _status_lines(reading):
+        click.echo(line)
+    sys.exit(1 if reading.failures else 0)
+
+
+def _status_lines(reading: "Reading") -> list[str]:
+    """Counts and the first failures."""
+    rows, counts, failures = reading.rows, reading.counts, reading.failures
+    if counts is None:
+        cells = rows.drop_duplicates(["world", "trial"])
+        return [f"cells   {len(cells)}", f"scores  {len(rows)} done; a table does not say what failed or is missing"]
+    lines = [
+        f"cells   {counts.cells} of {counts.cells_wanted}",
+        f"scores  {counts.done} of {counts.scores_wanted} done, {counts.failed} failed",
+    ]
+    if counts.beyond:
+        lines.append(f"kept    {counts.beyond} more scores that the experiment file no longer asks for (export --all)")
+    lines += [f"failed  {_one_line(f'{failure.place}: {failure.cause}')}" for failure in failures[:SHOWN_FAILURES]]
     if len(failures) > SHOWN_FAILURES:
-        click.echo(f"failed  … and {len(failures) - SHOWN_FAILURES} more")
-    sys.exit(1 if failures else 0)
+        lines.append(f"failed  … and {len(failures) - SHOWN_FAILURES} more")
+    return lines
 
 
 @main.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("store", type=SOURCE)
 @click.option("--to", "form", required=True, type=click.Choice(["csv", "json", "parquet"]), help="Format.")
-@click.option("--out", type=FILE_TO_WRITE, help="File to write; the terminal without it.")
+@click.option("--out", type=FILE_TO_WRITE, help="Output file (default: standard output).")
 @click.option("--no-timings", is_flag=True, help="Leave out fit_seconds, so that equal results are equal bytes.")
+@click.option("--all", "everything", is_flag=True, help="Also what the experiment file no longer asks for.")
 @example("ciabench export results/paper.db --to csv --out paper.csv")
-def export(store: Path, form: Literal["csv", "json", "parquet"], out: Path | None, no_timings: bool) -> None:
+def export(
+    store: Path, form: Literal["csv", "json", "parquet"], out: Path | None, no_timings: bool, everything: bool
+) -> None:
     """Write the rows of a store as a table, with what is needed to make it again beside it."""
     from ciabench.lab.storage import export as tables
     from ciabench.lab.storage.store import Store
 
     with Store(store) as opened:
+        view = opened.everything() if everything else opened.view()
         if out is not None:
-            tables.export(opened, form, out, not no_timings)
+            tables.export(opened, form, out, not no_timings, view)
         elif form == "parquet":
             raise click.UsageError("--to parquet needs --out FILE.")
         else:
             with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as whole:
-                tables.write(opened, form, whole, not no_timings)
+                tables.write(opened, form, whole, not no_timings, view)
                 whole.seek(0)
                 shutil.copyfileobj(whole, sys.stdout)
 
 
 @main.command()
-@click.argument("store", type=click.Path(path_type=Path))
-@click.option("--out", default="results/figures", show_default=True, type=click.Path(path_type=Path), help="Folder.")
+@click.argument("sources", nargs=-1, required=True, type=SOURCE)
+@click.option("--out", default="results/figures", show_default=True, type=SOURCE, help="Folder.")
 @example("ciabench figures results/paper.db --out results/figures")
-def figures(store: Path, out: Path) -> None:
-    """Draw the curves of every family, and all in one overview: PNG, SVG, PDF and their data as CSV."""
+def figures(sources: tuple[Path, ...], out: Path) -> None:
+    """Draw the curves of every world, and all in one overview: PNG, SVG, PDF and their data as CSV."""
     import matplotlib
 
     matplotlib.use("agg")
     from ciabench.findings.figures import write_figures
-    from ciabench.lab.storage.results import Results
 
-    written = write_figures(Results(store).rows(), out)
+    written = write_figures(_combined_rows(sources), out)
     click.echo(f"{out}: {len(written)} files, {written[0].name} to {written[-1].name}.")
 
 
 @main.command()
-@click.argument("stores", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, type=SOURCE)
 @click.option("--json", "json_file", type=FILE_TO_WRITE, help="File for the findings as JSON.")
 @click.option("--markdown", "markdown_file", type=FILE_TO_WRITE, help="File for the tables as Markdown.")
 @example("ciabench claims results/paper.db results/omitted.db --markdown results/claims.md")
-def claims(stores: tuple[Path, ...], json_file: Path | None, markdown_file: Path | None) -> None:
+def claims(sources: tuple[Path, ...], json_file: Path | None, markdown_file: Path | None) -> None:
     """Test the paper's claims on results (stores or tables); exit 1 when one is not reproduced."""
     from rich.console import Console
 
+    from ciabench.files import written_whole
     from ciabench.findings import verdicts
     from ciabench.findings.claims import check_claims
-    from ciabench.findings.selection import combined
-    from ciabench.lab.storage.results import Results
 
-    findings = check_claims(combined(Results(store).rows() for store in stores))
+    findings = check_claims(_combined_rows(sources))
     for file, text in ((json_file, verdicts.to_json), (markdown_file, verdicts.to_markdown)):
         if file is not None:
-            file.write_text(text(findings), encoding="utf-8")
-    Console().print(verdicts.to_table(findings))
+            with written_whole(file) as unfinished:
+                unfinished.write_text(text(findings), encoding="utf-8")
+    if findings:
+        Console().print(verdicts.to_table(findings))
+    else:
+        click.echo("These rows hold none of the paper's worlds, so there is no claim to test.")
     sys.exit(1 if any(finding.verdict == "not reproduced" for finding in findings) else 0)
 
 
 @main.command()
-@click.argument("store", type=click.Path(path_type=Path))
-@click.option("--out", type=FILE_TO_WRITE, help="File to write; STORE with .html for .db without it.")
-@example("ciabench report results/paper.db --out results/report.html")
-def report(store: Path, out: Path | None) -> None:
-    """Write one page with curves, differences, claims, failures and provenance, to open in any browser."""
+@click.argument("sources", nargs=-1, required=True, type=SOURCE)
+@click.option("--out", type=FILE_TO_WRITE, help="Output file (default: beside the first source, as .html).")
+@example("ciabench report results/paper.db results/spelling.db --out results/report.html")
+def report(sources: tuple[Path, ...], out: Path | None) -> None:
+    """Write one page with curves, differences, claims, failures and provenance, to open in any browser.
+
+    The page combines all sources: stores, and exported tables.
+    """
     from ciabench.findings.report import write_report
 
-    path = out or store.parent / f"{store.stem}.html"
-    write_report(store, path)
+    path = out or sources[0].parent / f"{sources[0].name.partition('.')[0]}.html"
+    write_report(sources, path)
     click.echo(f"{path}: open it in a browser.")
 
 
 @main.command()
-@click.argument("new", type=click.Path(path_type=Path))
-@click.argument("baseline", type=click.Path(path_type=Path))
-@click.option("--exact", is_flag=True, help="Ask for equal numbers to the last bit, as one platform gives them.")
-@example("ciabench compare results/paper.db results/reference/paper.csv")
+@click.argument("new", type=SOURCE)
+@click.argument("baseline", type=SOURCE)
+@click.option("--exact", is_flag=True, help="Require equal numbers to the last bit in the rows that both have.")
+@example("ciabench compare results/paper.db results/reference/paper.csv.gz")
 def compare(new: Path, baseline: Path, exact: bool) -> None:
-    """Tell whether T-curves are the same in two results (stores or tables); exit 1 when one has changed."""
+    """Compare the T curves of two results (stores or tables); exit 1 when one has changed."""
     from ciabench.findings import regression
 
     comparison = regression.compare(new, baseline, exact=exact)
@@ -221,28 +252,31 @@ def compare(new: Path, baseline: Path, exact: bool) -> None:
 
 
 @main.command()
-@click.option("--pair", "names", multiple=True, help="Two words, as passed,past; twelve pairs without it.")
+@click.option(
+    "--pair", "names", multiple=True, help="Two words, as passed,past (default: all pairs of the experiment)."
+)
 @click.option("--corpus", default="sotu", show_default=True, help="File or folder of text, plain or as word/tag.")
 @click.option("--try", "sentence", help="A sentence with a blank, ___, to fill in.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Worker processes; as many as there are cores without it.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Worker processes (default: one per core).")
 @example('ciabench spelling --try "I did not know ___ to laugh or cry" --pair weather,whether')
 def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: int | None) -> None:
-    """Tell words apart that are easily confused: accuracy in % on held-out documents, or the word for a blank.
+    """Tell apart words that are easily confused: accuracy in % on held-out documents, or the word for a blank.
 
     A * marks a learner that is above the majority, a ° one that is below it (paired test over five splits, 5%).
     """
     from rich.console import Console
 
-    from ciabench.findings import spelling as findings
-    from ciabench.world.spelling import named_pairs
+    from ciabench.findings.spelling import to_table
+    from ciabench.lab import spelling as lab
+    from ciabench.world.spelling import DEFAULT_PAIRS, named_pairs
 
-    pairs = [pair for name in names for pair in named_pairs(name)] or list(findings.PAIRS)
+    pairs = [pair for name in names for pair in named_pairs(name)] or list(DEFAULT_PAIRS)
     if sentence is None:
-        Console().print(findings.to_table(findings.measure(pairs, corpus, jobs or os.cpu_count() or 1)))
+        Console().print(to_table(lab.measure(pairs, corpus, jobs or os.cpu_count() or 1)))
         return
     if len(pairs) != 1:
         raise click.UsageError("--try needs one --pair of two words.")
-    answer = findings.answer(sentence, pairs[0], corpus)
+    answer = lab.answer(sentence, pairs[0], corpus)
     click.echo(answer.word)
     for feature, weight in answer.evidence.items():
         click.echo(f"{weight:+9.3f}  {feature}")
@@ -266,10 +300,18 @@ def schema() -> None:
     click.echo(json.dumps(experiment.schema(), indent=2))
 
 
+def _combined_rows(sources: tuple[Path, ...]) -> "pd.DataFrame":
+    """Rows of all sources in one frame."""
+    from ciabench.findings.selection import combined
+    from ciabench.lab.storage.rows import read
+
+    return combined(read(source).rows for source in sources)
+
+
 def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "Experiment":
     """Read the experiment from its file, or from results."""
     from ciabench.lab.plan import experiment as files
-    from ciabench.lab.storage.export import spec_of
+    from ciabench.lab.storage.rows import spec_of
 
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
@@ -278,7 +320,7 @@ def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "
     elif source is not None and file is None:
         experiment = files.validate(spec_of(source), str(source))
     else:
-        raise click.UsageError("give an experiment file, or --from a store.")
+        raise click.UsageError("give an experiment file, or --from a store or export.")
     return experiment if trials is None else experiment.model_copy(update={"trials": trials})
 
 
