@@ -1,1 +1,1 @@
-"""Distributions on arrays: no truth, no learning."""
+"""Distributions on arrays: neither true models nor learning."""

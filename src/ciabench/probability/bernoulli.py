@@ -1,7 +1,7 @@
-"""Mixtures of product-Bernoulli distributions on arrays: the one home of log-joint and posterior.
+"""Mixtures of product-Bernoulli distributions on arrays: log-joint, posterior, draws and linear rules.
 
 A mixture has `weights` (k,) and `probs` (n, k): a hidden value z is drawn with probability `weights[z]`, then every
-attribute i is 1 with probability `probs[i, z]`, independently. All work is in log space. Leading axes may stack
+attribute i is 1 with probability `probs[i, z]`, independently. Computations are in log space. Leading axes may stack
 several mixtures: `weights` (..., k), `probs` (..., n, k), `X` (..., s, n).
 """
 
@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ciabench.arrays import Floats
+from ciabench.kernels import prepare_kernels
 
 IMPOSSIBLE = -1e9
-"""Stands for log 0: finite, so that 0 × log 0 = 0, and beyond what any number of possible events adds up to."""
-
+"""Stands for log 0: finite, so that 0 × log 0 = 0, and below any sum of logarithms of possible events."""
 
 MANY = 8
-"""Up to so many hidden values bytes are multiplied as they are."""
+"""Largest number of hidden values for which bytes are multiplied without a float copy."""
 
 
 def floored_log(values: ArrayLike) -> Floats:
@@ -35,9 +35,16 @@ def logit(probs: ArrayLike) -> Floats:
     return floored_log(probs) - floored_log(1 - probs)
 
 
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
 def linear_scores(X: NDArray[np.uint8], coefficients: Floats, intercept: float) -> Floats:
     """X · coefficients + intercept on bytes, without a float copy of X."""
+    prepare_kernels()
+    scores: Floats = _linear_scores(X, coefficients, intercept)
+    return scores
+
+
+@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+def _linear_scores(X: NDArray[np.uint8], coefficients: Floats, intercept: float) -> Floats:
+    """Sum row by row."""
     scores = np.empty(X.shape[0])
     for row in range(X.shape[0]):
         total = 0.0
@@ -79,7 +86,7 @@ def log_joint(X: Any, weights: Floats, probs: Floats) -> Floats:
         scores = np.swapaxes(_products(X, np.swapaxes(log_one - log_zero, -1, -2)), -1, -2)
         joint = scores + (log_weights + log_zero.sum(axis=-2, keepdims=True))
     else:
-        # With log 0 in play the two sums stay apart: their difference would swallow ordinary terms.
+        # With log 0 among the terms the two sums stay apart: ordinary terms would be lost in their difference.
         is_one, is_zero = (X == 1).astype(np.float64), (X == 0).astype(np.float64)
         joint = is_one @ log_one + is_zero @ log_zero + log_weights
     return joint
@@ -88,8 +95,8 @@ def log_joint(X: Any, weights: Floats, probs: Floats) -> Floats:
 def _products(X: NDArray[Any], coefficients: Floats) -> Floats:
     """Coefficients (..., k, n) times X (..., s, n), shape (..., k, s).
 
-    Reductions over the few hidden values then run along whole columns, twice as fast. For many hidden values
-    a float copy of X and one matrix product take less time than passing over its bytes for each.
+    In this order, reductions over the few hidden values run along whole columns, twice as fast. For many hidden values
+    a float copy of X and one matrix product take less time than one pass over its bytes per hidden value.
     """
     if X.dtype == np.uint8 and X.ndim == coefficients.ndim == 2 and len(coefficients) <= MANY:
         return np.stack([linear_scores(X, line, 0.0) for line in np.ascontiguousarray(coefficients)])
@@ -106,8 +113,14 @@ def normalize(log_joint: Floats) -> tuple[Floats, Floats]:
 
 
 def posterior(X: Any, weights: Floats, probs: Floats) -> Floats:
-    """P(z | x), shape (..., s, k); a row that no z allows goes to the z that it contradicts least."""
+    """P(z | x), shape (..., s, k); a row that is impossible under every z goes to the z that it contradicts least."""
     return normalize(log_joint(X, weights, probs))[0]
+
+
+def target_chances(X: Any, weights: Floats, probs: Floats) -> Floats:
+    """P(attribute 0 = 1 | the others), shape (s,), for rows X (s, n − 1) of the others and one mixture."""
+    chances: Floats = posterior(X, weights, probs[1:]) @ probs[0]
+    return chances
 
 
 def log_likelihood(X: Any, weights: Floats, probs: Floats) -> Floats:
@@ -118,8 +131,8 @@ def log_likelihood(X: Any, weights: Floats, probs: Floats) -> Floats:
 def draw(weights: Floats, probs: Floats, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Draw `size` rows from each stacked mixture, shape (..., size, n).
 
-    A uniform number is compared with a probability by its first byte; the rest of it is drawn only for the one in
-    256 whose first byte leaves the answer open. So this is exact, at a fifth of the cost of drawing doubles.
+    A uniform number is compared with a probability by its first byte; its remaining digits are drawn only if the first
+    byte does not decide, one time in 256. This is exact, at a fifth of the cost of drawing doubles.
     """
     n, k = probs.shape[-2:]
     chosen = _hidden_values(weights, size, rng) + np.arange(0, weights.size, k).reshape((*weights.shape[:-1], 1))
