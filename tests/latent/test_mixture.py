@@ -32,7 +32,7 @@ def parameters(n_attributes, n_classes, spread, n_sets=LANES):
 
 
 def log_joint(rows, theta):
-    """log P(x, z) (s, k) for one set of parameters; what is missing counts for nothing."""
+    """log P(x, z) (s, k) for one set of parameters; missing cells are left out."""
     logs = np.nan_to_num(np.where(rows[:, None] == 1, np.log(theta[:, 1:]), np.log1p(-theta[:, 1:])))
     return np.where(np.isnan(rows)[:, None], 0.0, logs).sum(axis=2) + np.log(theta[:, 0])
 
@@ -92,7 +92,7 @@ def test_a_class_without_examples_keeps_its_probabilities():
     np.testing.assert_allclose(updated[:, 0, 1:], 1)
 
 
-def test_what_becomes_of_a_restart_does_not_depend_on_the_others():
+def test_the_result_of_a_restart_does_not_depend_on_the_others():
     _, given, counts = data_of("complete")
     problem = pieces.make_problem(given, counts)
     starts = random_starts(problem, 3, 20, np.random.RandomState(0))
@@ -108,10 +108,10 @@ def test_steps_are_counted_and_their_objectives_kept(max_iter):
     _, given, counts = data_of("complete")
     problem = pieces.make_problem(given, counts)
     starts = random_starts(problem, 2, 3, np.random.RandomState(0))
-    fit = maximize(problem, starts, tol=1e-300, max_iter=max_iter, accelerate=False)
-    assert (fit.n_evaluations == max_iter).all()
-    assert not fit.converged.any()
-    for path, n, objective in zip(fit.paths, fit.n_evaluations, fit.objective, strict=True):
+    ascents = maximize(problem, starts, tol=1e-300, max_iter=max_iter, accelerate=False)
+    assert (ascents.n_evaluations == max_iter).all()
+    assert not ascents.converged.any()
+    for path, n, objective in zip(ascents.paths, ascents.n_evaluations, ascents.objective, strict=True):
         assert path[n - 1] == objective
 
 

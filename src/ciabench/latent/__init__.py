@@ -1,1 +1,1 @@
-"""The machine for hidden variables: pieces, lanes, EM and its acceleration, on arrays only."""
+"""Models with a hidden variable, on arrays only: data in pieces, lanes, EM and its acceleration."""

@@ -1,4 +1,4 @@
-"""exp and log of eight numbers at once."""
+"""exp and log of eight numbers together."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from numba import njit
 from ciabench.latent.lanes import as_power_of_two, choose, exponent, mantissa, spread
 
 LOG2_HIGH, LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
-"""log 2 in two parts, the first of so few bits that its multiples by exponents are exact."""
+"""log 2 as a sum of two numbers, the first with so few bits that its products with exponents are exact."""
 
 SHIFT = 6755399441055744.0
-"""1.5 · 2**52: added to a number, it leaves its integer part in the low bits of the sum."""
+"""1.5 · 2**52: adding it to a number leaves the rounded number in the low bits of the sum."""
 
 
 @njit

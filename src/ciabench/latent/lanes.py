@@ -1,8 +1,8 @@
-"""Eight doubles that numba works on at once, one for each of eight restarts.
+"""A numba type for eight doubles that are processed together, one for each of eight restarts.
 
 Numba vectorises long loops, but not sums over lines of eight that are picked from a table. Here such a line is one
-value: arrays whose last axis has length `LANES` are read and written a line at a time, lines counted from their start,
-and the usual operators, with lanes or with numbers, become vector instructions on any processor that has them.
+value: arrays whose last axis has length `LANES` are read and written one line at a time, addressed by line number, and
+the usual operators, between lines or with a number, become vector instructions on any processor that has them.
 """
 
 import math
@@ -17,7 +17,7 @@ from numba.extending import models, overload, register_model
 from numpy.typing import NDArray
 
 intrinsic: Any = extending.intrinsic
-"""Untyped: what is called is what numba makes of the function below it, without its first argument."""
+"""Untyped, because numba calls the decorated function without its first argument."""
 
 LANES = 8
 DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
@@ -51,14 +51,14 @@ class LanesModel(models.PrimitiveModel):
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, line: Any) -> Any:
-    """Where a line of an array begins."""
+    """Address of a line of an array."""
     data = context.make_array(kind)(context, builder, array).data
     start = builder.mul(line, ir.Constant(line.type, LANES))
     return builder.bitcast(builder.gep(data, [start]), DOUBLES.as_pointer())
 
 
 def empty_lines(*shape: int) -> NDArray[np.float64]:
-    """Room for lines (*shape, LANES), none of which crosses a cache line: it would take twice as long to read."""
+    """Uninitialised lines (*shape, LANES), aligned to cache lines: one that crosses two takes twice as long to read."""
     size = math.prod(shape) * LANES
     room = np.empty(size + LANES)
     skipped = -room.__array_interface__["data"][0] % 64 // 8
@@ -146,7 +146,7 @@ def mantissa(_typing: Any, value: Any) -> Any:
 
 
 def _biased_exponent(builder: Any, value: Any) -> Any:
-    """Exponent + 1024 as integers; what is added carries into it from √2 on."""
+    """Exponent + 1024 as integers; the addend carries into the exponent from √2 on."""
     return builder.lshr(builder.add(builder.bitcast(value, INTEGERS), _integers(0x00195F619980C433)), _integers(52))
 
 
@@ -168,9 +168,9 @@ def _instruction(name: str) -> Any:
 
 
 def _teach(symbol: Callable[..., Any], apply: Any) -> None:
-    """Have numba apply an instruction where an operator meets lanes."""
+    """Make numba apply an instruction where an operator is used on lanes."""
 
-    @overload(symbol, strict=False)  # its lambdas can not be annotated
+    @overload(symbol, strict=False)  # its lambdas cannot be annotated
     def implementation(left: Any, right: Any) -> Any:
         if left is lanes and right is lanes:
             return lambda left, right: apply(left, right)

@@ -1,16 +1,16 @@
-"""Mixtures of product-Bernoullis with eight sets of parameters at once: likelihoods, and the E and M step.
+"""Mixtures of product-Bernoullis for eight sets of parameters at once: likelihoods, E step and M step.
 
 Parameters of R restarts with k classes over a attributes are one array `theta` (R, k, 1 + a): the weight of a class,
 then its probabilities. Kernels take eight of them as the lanes of one array (k, 1 + a, 8).
 
 With the design matrix of `pieces`, log P(x, z) = design · A_z with A_z linear in log p, log(1 − p) and log weight. Only
-log-odds against class 0 are ever formed (k − 1 lines a row): log P(x) = design · A_0 + log(1 + Σ_z exp ℓ_z), whose
-first term sums to (column totals) · A_0. The E step adds up A over the columns of every piece, then over the pieces of
-every row, and the M step goes the same way back. The two matrix products in their place would take two to three times
-as long at 75 attributes.
+log-odds against class 0 are ever formed (k − 1 lines per row): log P(x) = design · A_0 + log(1 + Σ_z exp ℓ_z), whose
+first term sums to (column totals) · A_0. The E step sums A over the columns of every piece, then over the pieces of
+every row; the M step does the reverse. Two matrix products instead would take two to three times as long at 75
+attributes.
 
-Kernels that Python calls return nothing or a number: where numba has to make an object of what a long one returns, a
-Ctrl-C that came meanwhile is not told as such.
+Kernels called from Python return nothing or a number: if numba had to build an object from the result of a long kernel,
+a Ctrl-C pressed in the meantime would not be reported as a KeyboardInterrupt.
 
 References
 ----------
@@ -27,17 +27,17 @@ from ciabench.latent.lanes import LANES, choose, empty_lines, load, spread, stor
 from ciabench.latent.pieces import Incidence, Problem
 
 EDGE = 1e-15
-"""Probabilities are kept this far from 0 and 1, weights from 0."""
+"""Distance that probabilities keep from 0 and 1, and weights from 0."""
 
 NOTHING = 1e-100
-"""A class with fewer examples than that keeps its probabilities."""
+"""A class with a smaller expected count keeps its probabilities."""
 
 BLOCK = 16
-"""Rows worked on at a time, so that the sums of one do not wait for those of another."""
+"""Rows processed together, so that the sums of one row do not wait for those of another."""
 
 
 class Work(NamedTuple):
-    """Room for A (k, columns), its sums over pieces, expected counts of both, and P(z | x) of a block of rows."""
+    """Scratch arrays: A (k, columns), its sums per piece, expected counts of both, and P(z | x) of a block of rows."""
 
     lines: Floats
     sums: Floats
@@ -47,7 +47,7 @@ class Work(NamedTuple):
 
 
 def make_work(problem: Problem, n_classes: int) -> Work:
-    """Room for the lanes of one evaluation."""
+    """Allocate the scratch arrays of one evaluation."""
     n_columns, n_pieces, others = problem.totals.size, problem.pieces.starts.size - 1, n_classes - 1
     return Work(
         lines=empty_lines(n_classes * n_columns),
@@ -60,7 +60,7 @@ def make_work(problem: Problem, n_classes: int) -> Work:
 
 @njit(error_model="numpy")
 def gather(owners: Incidence, first: int, last: int, source: Floats, origin: int, target: Floats, place: int) -> None:
-    """Line of every owner from first to last: the sum of its members' lines, which begin at line `origin`."""
+    """Sum the lines of the members of every owner from `first` to `last`; members' lines begin at line `origin`."""
     for owner in range(first, last):
         total = spread(0.0)
         for j in range(owners.starts[owner], owners.starts[owner + 1]):
@@ -70,7 +70,7 @@ def gather(owners: Incidence, first: int, last: int, source: Floats, origin: int
 
 @njit(error_model="numpy")
 def scatter(owners: Incidence, first: int, last: int, source: Floats, place: int, target: Floats, origin: int) -> None:
-    """Add the line of every owner from first to last to those of its members, which begin at line `origin`."""
+    """Add the line of every owner from `first` to `last` to those of its members, which begin at line `origin`."""
     for owner in range(first, last):
         value = load(source, place + owner - first)
         for j in range(owners.starts[owner], owners.starts[owner + 1]):
@@ -80,10 +80,10 @@ def scatter(owners: Incidence, first: int, last: int, source: Floats, place: int
 
 @njit(error_model="numpy")
 def score_columns(problem: Problem, theta: Floats, lines: Floats) -> Any:
-    """Make A_0 and all A_z − A_0; return Σ totals · A_0 and the log prior, added up."""
+    """Compute A_0 and all A_z − A_0; return Σ totals · A_0 plus the log prior."""
     n_classes, width, _ = theta.shape
     n_columns = problem.totals.size
-    complete = n_columns == width
+    complete = not problem.layout.has_missing
     constant, prior = spread(0.0), spread(0.0)
     for z in range(n_classes):
         weight, absent, product = log_positive(load(theta, z * width)), spread(0.0), spread(1.0)
@@ -111,7 +111,7 @@ def score_columns(problem: Problem, theta: Floats, lines: Floats) -> Any:
 
 @njit(error_model="numpy")
 def chances_of_two(scores: Floats, counts: Floats) -> Any:
-    """As `chances_of_many` for two classes: of the two exponentials one is always 1."""
+    """`chances_of_many` for two classes, where one of the two exponentials is always 1."""
     total, product, zero = spread(0.0), spread(1.0), spread(0.0)
     for row in range(counts.size):
         score = load(scores, row)
@@ -151,7 +151,7 @@ def chances_of_many(scores: Floats, counts: Floats) -> Any:
 
 @njit(error_model="numpy")
 def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
-    """E step: return the (penalised) log-likelihoods; when counting, leave expected counts of the pieces in `work`."""
+    """E step: return the (penalised) log-likelihoods; if `counting`, put the pieces' expected counts into `work`."""
     others, n_pieces = len(theta) - 1, problem.pieces.starts.size - 1
     total = score_columns(problem, theta, work.lines)
     for z in range(others):
@@ -176,7 +176,7 @@ def reestimate(problem: Problem, theta: Floats, work: Work, updated: Floats) -> 
     """M step from the expected counts of the pieces."""
     n_classes, width, _ = theta.shape
     n_columns, n_pieces = problem.totals.size, problem.pieces.starts.size - 1
-    counts, smoothing, complete = work.column_counts, problem.smoothing, n_columns == width
+    counts, smoothing, complete = work.column_counts, problem.smoothing, not problem.layout.has_missing
     for z in range(1, n_classes):
         gather(problem.columns, 0, n_columns, work.piece_counts, (z - 1) * n_pieces, counts, z * n_columns)
     for i in range(n_columns):
@@ -206,7 +206,7 @@ def share_of(observed: Any, smoothing: float) -> Any:
 
 @njit(error_model="numpy")
 def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats) -> Any:
-    """One E and M step: make the next parameters, return the (penalised) log-likelihoods of the given ones."""
+    """One E and M step: fill in the next parameters, return the (penalised) log-likelihoods of the given ones."""
     objective = expect(problem, theta, work, True)
     reestimate(problem, theta, work, updated)
     return objective
@@ -214,7 +214,7 @@ def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats) -> Any
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def find_likelihoods(problem: Problem, theta: Floats, work: Work, seats: Floats, found: Floats) -> None:
-    """Fill `found` (a multiple of 8) with the (penalised) log-likelihoods of parameters (R, k, 1 + a)."""
+    """Fill `found`, whose size is a multiple of 8, with the (penalised) log-likelihoods of `theta` (R, k, 1 + a)."""
     for first in range(0, len(theta), LANES):
         for lane in range(LANES):
             seats[:, :, lane] = theta[min(first + lane, len(theta) - 1)]
@@ -222,7 +222,7 @@ def find_likelihoods(problem: Problem, theta: Floats, work: Work, seats: Floats,
 
 
 def log_likelihoods(problem: Problem, theta: Floats) -> Floats:
-    """(Penalised) log-likelihoods (R,) of many sets of parameters (R, k, 1 + a)."""
+    """(Penalised) log-likelihoods (R,) of R sets of parameters (R, k, 1 + a)."""
     n_sets, n_classes, width = theta.shape
     found = empty_lines(-(-n_sets // LANES))
     find_likelihoods(problem, theta, make_work(problem, n_classes), empty_lines(n_classes, width), found)

@@ -1,7 +1,7 @@
 """Maximum likelihood for mixtures of product-Bernoullis: EM from many starts at once, accelerated by SQUAREM.
 
-Parameters `theta` and problems are those of `mixture`. Eight restarts climb together, one in each lane; when one of
-them ends, the next start takes its lane. What becomes of a restart does not depend on the others.
+Parameters `theta` and problems are those of `mixture`. Eight restarts run together, one per lane; when one of them
+ends, the next start takes its lane. The result of a restart does not depend on the others.
 
 References
 ----------
@@ -21,6 +21,8 @@ from ciabench.latent.lanes import LANES, choose, empty_lines, load, spread, stor
 from ciabench.latent.mixture import EDGE, Work, em_step, make_work
 from ciabench.latent.pieces import Problem
 
+Random = np.random.RandomState | np.random.Generator
+
 PLAIN_STEPS = 10
 """Plain steps before the first extrapolation: they leave each start in its own basin."""
 
@@ -28,20 +30,23 @@ START_SPREAD = 1.0
 """Standard deviation of the starts around the attribute means, in logits."""
 
 FIRST_STEPS = 64
-"""Steps that a path has room for at first."""
+"""Initial capacity of a path."""
 
 MOST_STEPS = 2**62
-"""What stands for more steps than can be counted."""
+"""Upper bound of `max_iter`, so that it can be counted in 64 bits."""
 
 SUMS_AT_ONCE = 10**8
-"""Sums of lines that a kernel makes, in about a tenth of a second, before Python may see that Ctrl-C was pressed."""
+"""Sums of lines per call of the kernel, about a tenth of a second; Python notices Ctrl-C between the calls."""
 
 NOBODY = -1
-"""What stands for a restart in a lane that has none."""
+"""Number of the restart in an empty lane."""
 
 
-class Fit(NamedTuple):
-    """What became of every restart; `paths` (R, ·) are its objectives, as many as there were evaluations."""
+class Ascents(NamedTuple):
+    """Results of R restarts: parameters (R, k, 1 + a), objectives (R,) and, in `paths`, that of each evaluation.
+
+    Only the first `n_evaluations[r]` entries of `paths[r]` are filled.
+    """
 
     theta: Floats
     objective: Floats
@@ -51,10 +56,10 @@ class Fit(NamedTuple):
 
 
 class Climbers(NamedTuple):
-    """Eight restarts on their way: which they are, parameters (k, 1 + a, 8) and the objectives (8,) of some of these.
+    """Eight running restarts: their numbers, parameters (k, 1 + a, 8), and the objectives (8,) of some of these.
 
-    A plain step leads from start to first, one more to second; a jump goes on in their direction, and a plain step
-    from it to landed. `length` is how far the last jump went, and `limit` how far the next one may go.
+    One plain step leads from `start` to `first`, another to `second`; a jump extrapolates them, and a plain step from
+    it leads to `landed`. `length` is the length of the last jump, `limit` the most that the next one may have.
     """
 
     restart: NDArray[np.intp]
@@ -70,14 +75,14 @@ class Climbers(NamedTuple):
     limit: Floats
 
 
-def empty_fit(starts: Floats) -> Fit:
-    """Room for the ends of as many restarts as there are starts."""
-    n = len(starts)
-    return Fit(np.empty_like(starts), np.empty(n), np.zeros(n, bool), np.zeros(n, np.intp), np.empty((n, FIRST_STEPS)))
+def empty_ascents(starts: Floats) -> Ascents:
+    """Allocate the results of one restart per start."""
+    n, paths = len(starts), np.empty((len(starts), FIRST_STEPS))
+    return Ascents(np.empty_like(starts), np.empty(n), np.zeros(n, bool), np.zeros(n, np.intp), paths)
 
 
 def empty_lanes(starts: Floats) -> Climbers:
-    """Lanes without restarts, and with the first start for numbers."""
+    """Lanes without restarts, filled with the first start so that all numbers are valid."""
     theta, values = empty_lines(5, *starts.shape[1:]), empty_lines(5)
     theta[:], values[:] = starts[0][..., None], 1.0
     return Climbers(np.full(LANES, NOBODY), *theta, *values)
@@ -85,7 +90,7 @@ def empty_lanes(starts: Floats) -> Climbers:
 
 @njit(error_model="numpy")
 def seat(lanes: Climbers, starts: Floats, next_start: int) -> int:
-    """Give empty lanes to the next starts, as jumps that are kept in any case; return the number of the next one."""
+    """Put the next starts into empty lanes, as jumps that are always accepted; return the number of the next start."""
     for lane in range(LANES):
         if lanes.restart[lane] == NOBODY and next_start < len(starts):
             lanes.restart[lane] = next_start
@@ -97,7 +102,7 @@ def seat(lanes: Climbers, starts: Floats, next_start: int) -> int:
 
 @njit(error_model="numpy")
 def settle(lanes: Climbers) -> None:
-    """Go on from the jump where it is no worse than the plain steps, else from these, and jump half as far at most."""
+    """Continue from the jump if it is no worse than the plain step, else from that, with half the length as limit."""
     plain, reached = load(lanes.at_first, 0), load(lanes.at_jump, 0)
     for line in range(lanes.start.size // LANES):
         first, second = load(lanes.first, line), load(lanes.second, line)
@@ -109,8 +114,8 @@ def settle(lanes: Climbers) -> None:
 
 
 @njit(error_model="numpy")
-def set_lengths(lanes: Climbers, fit: Fit, plain_steps: int) -> None:
-    """Length of the next jump (SQUAREM, scheme S3) between 1, a plain step, and its limit."""
+def set_lengths(lanes: Climbers, ascents: Ascents, plain_steps: int) -> None:
+    """Set the length of the next jump (SQUAREM, scheme S3), between 1, a plain step, and its limit."""
     moved, bent = spread(0.0), spread(0.0)
     for line in range(lanes.start.size // LANES):
         first = load(lanes.first, line)
@@ -120,14 +125,14 @@ def set_lengths(lanes: Climbers, fit: Fit, plain_steps: int) -> None:
         bent += curvature * curvature
     store(lanes.length, 0, moved / larger(bent, spread(1e-300)))
     for lane, restart in enumerate(lanes.restart):
-        is_plain = restart == NOBODY or fit.n_evaluations[restart] < plain_steps
+        is_plain = restart == NOBODY or ascents.n_evaluations[restart] < plain_steps
         limit = 1.0 if is_plain else lanes.limit[lane]
         lanes.length[lane] = max(min(np.sqrt(lanes.length[lane]), limit), 1.0)
 
 
 @njit(error_model="numpy")
 def extrapolate(lanes: Climbers) -> None:
-    """Jump, back inside the parameter space."""
+    """Jump along the two plain steps and project back into the parameter space."""
     n_classes, width, _ = lanes.start.shape
     length, mass = load(lanes.length, 0), spread(0.0)
     for line in range(n_classes * width):
@@ -144,73 +149,73 @@ def extrapolate(lanes: Climbers) -> None:
 
 
 @njit(error_model="numpy")
-def note(lanes: Climbers, objective: Floats, fit: Fit) -> None:
-    """Count an evaluation of every restart and add the objective to its path."""
+def note(lanes: Climbers, objective: Floats, ascents: Ascents) -> None:
+    """Count an evaluation of every restart and append the objective to its path."""
     for lane, restart in enumerate(lanes.restart):
         if restart != NOBODY:
-            fit.paths[restart, fit.n_evaluations[restart]] = objective[lane]
-            fit.n_evaluations[restart] += 1
+            ascents.paths[restart, ascents.n_evaluations[restart]] = objective[lane]
+            ascents.n_evaluations[restart] += 1
 
 
 @njit(error_model="numpy")
-def leave(lanes: Climbers, theta: Floats, objective: Floats, fit: Fit, tol: float, max_iter: int) -> None:
-    """Keep where restarts ended that gained less than `tol` or have no steps left, and empty their lanes."""
+def leave(lanes: Climbers, theta: Floats, objective: Floats, ascents: Ascents, tol: float, max_iter: int) -> None:
+    """Save the restarts that gained less than `tol` or have no evaluations left, and empty their lanes."""
     for lane, restart in enumerate(lanes.restart):
         is_top = objective[lane] - lanes.at_start[lane] < tol
-        if restart != NOBODY and (is_top or fit.n_evaluations[restart] >= max_iter):
-            fit.theta[restart] = theta[:, :, lane]
-            fit.objective[restart] = objective[lane]
-            fit.converged[restart] = is_top
+        if restart != NOBODY and (is_top or ascents.n_evaluations[restart] >= max_iter):
+            ascents.theta[restart] = theta[:, :, lane]
+            ascents.objective[restart] = objective[lane]
+            ascents.converged[restart] = is_top
             lanes.restart[lane] = NOBODY
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def climb(
-    problem: Problem, starts: Floats, next_start: int, lanes: Climbers, work: Work, fit: Fit,
+    problem: Problem, starts: Floats, next_start: int, lanes: Climbers, work: Work, ascents: Ascents,
     tol: float, max_iter: int, plain_steps: int, cycles: int,
 ) -> int:  # fmt: skip
-    """Let the restarts jump and step for some cycles, as long as paths have room; return the next start's number."""
+    """Run the restarts for some cycles, as long as the paths have room; return the number of the next start."""
     for _ in range(cycles):
         next_start = seat(lanes, starts, next_start)
-        if lanes.restart.max() == NOBODY or fit.n_evaluations.max() + 2 > fit.paths.shape[1]:
+        if lanes.restart.max() == NOBODY or ascents.n_evaluations.max() + 2 > ascents.paths.shape[1]:
             break
         store(lanes.at_jump, 0, em_step(problem, lanes.jump, work, lanes.landed))
         settle(lanes)
-        note(lanes, lanes.at_start, fit)
-        leave(lanes, lanes.start, lanes.at_start, fit, -np.inf, max_iter)
+        note(lanes, lanes.at_start, ascents)
+        leave(lanes, lanes.start, lanes.at_start, ascents, -np.inf, max_iter)
         store(lanes.at_first, 0, em_step(problem, lanes.first, work, lanes.second))
-        note(lanes, lanes.at_first, fit)
-        set_lengths(lanes, fit, plain_steps)
+        note(lanes, lanes.at_first, ascents)
+        set_lengths(lanes, ascents, plain_steps)
         extrapolate(lanes)
-        leave(lanes, lanes.first, lanes.at_first, fit, tol, max_iter)
+        leave(lanes, lanes.first, lanes.at_first, ascents, tol, max_iter)
     return next_start
 
 
-def maximize(problem: Problem, starts: Floats, *, tol: float, max_iter: int, accelerate: bool = True) -> Fit:
+def maximize(problem: Problem, starts: Floats, *, tol: float, max_iter: int, accelerate: bool = True) -> Ascents:
     """Run EM from all starts (R, k, 1 + a) until a plain step gains less than `tol`, or for `max_iter` evaluations.
 
-    A jump is kept only if its likelihood is at least that of the plain step before it; otherwise the next cycle goes
-    on from the plain iterates, at no extra evaluation, and jumps half as far at most. So the likelihood never falls.
+    A jump is accepted only if its likelihood is at least that of the plain step before it; otherwise the next cycle
+    continues from the plain iterates, at no extra evaluation, and jumps at most half as far. So the likelihood never
+    falls.
     """
-    fit, lanes, work, next_start = empty_fit(starts), empty_lanes(starts), make_work(problem, starts.shape[1]), 0
-    most = min(int(max_iter), MOST_STEPS)
+    ascents, lanes, work = empty_ascents(starts), empty_lanes(starts), make_work(problem, starts.shape[1])
+    next_start, most = 0, min(int(max_iter), MOST_STEPS)
     plain_steps = PLAIN_STEPS if accelerate else most + 1
     cycles = 1 + SUMS_AT_ONCE // (problem.rows.members.size * starts.shape[1] + 1)
     while next_start < len(starts) or lanes.restart.max() != NOBODY:
-        next_start = climb(problem, starts, next_start, lanes, work, fit, float(tol), most, plain_steps, cycles)
-        if fit.n_evaluations.max() + 2 > fit.paths.shape[1]:
-            fit = fit._replace(paths=np.concatenate([fit.paths, np.empty_like(fit.paths)], axis=1))
-    return fit
+        next_start = climb(problem, starts, next_start, lanes, work, ascents, float(tol), most, plain_steps, cycles)
+        if ascents.n_evaluations.max() + 2 > ascents.paths.shape[1]:
+            ascents = ascents._replace(paths=np.concatenate([ascents.paths, np.empty_like(ascents.paths)], axis=1))
+    return ascents
 
 
-def random_starts(problem: Problem, n_classes: int, n_init: int, random: np.random.RandomState) -> Floats:
-    """Starting parameters (n_init, k, 1 + a): the attribute means, shifted at random on the logit scale.
+def random_starts(problem: Problem, n_classes: int, n_init: int, random: Random) -> Floats:
+    """Starting parameters (n_init, k, 1 + a): the attribute means with normal noise on the logit scale.
 
-    Unlike uniform probabilities these serve sparse attributes too; on dense ones both reach the same optima.
+    Unlike uniform probabilities these also suit sparse attributes; on dense ones both reach the same optima.
     """
-    n_attributes, n_samples = problem.n_attributes, problem.totals[-1]
-    complete = problem.totals.size == n_attributes + 1
-    observed = n_samples if complete else problem.totals[n_attributes:-1]
+    n_attributes, n_samples = problem.layout.n_attributes, problem.totals[-1]
+    observed = problem.totals[n_attributes:-1] if problem.layout.has_missing else n_samples
     means = (problem.totals[:n_attributes] + 0.5) / (observed + 1)
     shifts = START_SPREAD * random.standard_normal((n_init, n_classes, n_attributes))
     theta = np.empty((n_init, n_classes, 1 + n_attributes))
