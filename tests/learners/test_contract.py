@@ -105,6 +105,60 @@ def test_other_values_are_refused_by_column_and_value(learner, value, data):
     seeded(learner, binarize=0.7).fit(frame, y)
 
 
+TEXT = {
+    "category": pd.Categorical(["dark red", "blue", "blue", "blue"]),
+    "category of digits": pd.Categorical(["0", "1", "1", "1"]),
+    "object": np.array(["dark red", 1, 0, None], dtype=object),
+    "str": pd.array(["dark red", "blue", "blue", "blue"], dtype="str"),
+    "date": pd.to_datetime(["2020-01-01"] * 4),
+}
+
+
+@every_learner
+@pytest.mark.parametrize("kind", TEXT)
+def test_text_is_refused_by_column_and_value(learner, kind):
+    frame = pd.DataFrame({"passed": [True, False, True, False], "colour": TEXT[kind]})
+    with pytest.raises(DataError, match=r"column 'colour' has .*(dark red|'0'|2020).* in row 0.*get_dummies"):
+        seeded(learner).fit(frame, [0, 1, 0, 1])
+
+
+@every_learner
+@pytest.mark.parametrize("dtype", [object, str])
+def test_text_in_arrays_is_refused_by_column_and_value(learner, dtype):
+    rows = np.array([[1, 1], [0, "dark red"], [0, 1]], dtype=dtype)
+    with pytest.raises(DataError, match=r"column 1 has 'dark red' in row 1.*get_dummies"):
+        seeded(learner).fit(rows, [0, 1, 1])
+
+
+@every_learner
+def test_numbers_of_any_kind_of_column_are_taken(learner):
+    frame = pd.DataFrame({"a": pd.Categorical([0, 1, 1, 0]), "b": pd.array([True, False] * 2, dtype="boolean")})
+    expected = seeded(learner).fit(frame.to_numpy(dtype=float), [0, 1, 0, 1])
+    np.testing.assert_array_equal(
+        seeded(learner).fit(frame, [0, 1, 0, 1]).predict(frame), expected.predict(frame.to_numpy(dtype=float))
+    )
+
+
+@every_learner
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_values_are_taken_or_refused(learner, missing):
+    """None in an array of objects is as NaN is."""
+    rows = np.array([[1, 1], [0, missing], [0, 1]], dtype=object)
+    if learner().__sklearn_tags__().input_tags.allow_nan:
+        seeded(learner).fit(rows, [0, 1, 1])
+    else:
+        with pytest.raises(ValueError, match=r"column 1 has nan in row 1.*takes no missing values|contains NaN"):
+            seeded(learner).fit(rows, [0, 1, 1])
+
+
+@every_learner
+def test_facts_are_fitted_numbers(learner, data):
+    fitted = seeded(learner).fit(*data)
+    assert all(np.isscalar(getattr(fitted, name)) for name in learner.facts)
+    assert learner.version >= 1
+    assert not {"facts", "version"} & set(fitted.get_params())
+
+
 @every_learner
 def test_binarize_is_thresholding(learner, data):
     X, y = data
@@ -190,7 +244,7 @@ def test_bad_weights_are_refused(name, weights, data):
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_partial_fit_refuses_labels_it_was_not_told_of(name, data):
+def test_partial_fit_refuses_unknown_labels(name, data):
     X, y = data
     learner = seeded(LEARNERS[name]).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(DataError, match="label 5"):

@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from stepmix.stepmix import StepMix
 
-from ciabench import EM, CIAFamily, CIAModel, bernoulli
+from ciabench import EM, CIAFamily, CIAModel
 from ciabench.errors import ParameterError
 from ciabench.latent import pieces, restarts
+from ciabench.probability import bernoulli
 
 STOUFFER_TOBY = [42, 23, 6, 25, 6, 24, 7, 38, 1, 4, 1, 6, 2, 9, 2, 20]
 """Counts of ++++, +++−, … −−−− among 216 persons (Stouffer & Toby 1951, form A)."""
@@ -83,7 +84,7 @@ def test_likelihood_never_falls_along_the_way(seed, n_classes, accelerate):
     assert em.weights_.sum() == pytest.approx(1)
 
 
-def test_restarts_are_told_apart():
+def test_log_likelihoods_of_all_restarts_are_kept():
     X, y = CIAFamily(75, 2, 0.9).draw(rng=0).sample(50, rng=0)
     em = EM(n_init=30, random_state=1).fit(X, y)
     assert em.log_likelihoods_.shape == (30,)
@@ -93,7 +94,7 @@ def test_restarts_are_told_apart():
     assert 1 <= close < 30
 
 
-def test_unfinished_climb_is_told():
+def test_a_fit_that_does_not_converge_gives_a_warning():
     X, y = problem_of(0, size=200)
     with pytest.warns(ConvergenceWarning, match="did not converge in 5 steps"):
         em = EM(max_iter=5, random_state=0).fit(X, y)
@@ -215,5 +216,6 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("learner", ["EM", "COV"])
 def test_a_fit_can_be_interrupted(learner):
-    told = subprocess.run([sys.executable, "-c", INTERRUPTED, learner], capture_output=True, text=True, timeout=120)
-    assert (told.returncode, told.stdout) == (0, "stopped\n"), told.stderr
+    command = [sys.executable, "-c", INTERRUPTED, learner]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (process.returncode, process.stdout) == (0, "stopped\n"), process.stderr

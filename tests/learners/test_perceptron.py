@@ -8,9 +8,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from ciabench.probability.bernoulli import all_patterns
 from ciabench.errors import ParameterError
 from ciabench.learners.perceptron import VARIANTS, Perceptron
+from ciabench.probability.bernoulli import all_patterns
 
 
 def noisy_problem(seed, n_samples=120, n_features=9):
@@ -101,7 +101,7 @@ def test_votes_are_counted_in_blocks(monkeypatch):
 def test_a_variant_stays_until_the_next_fit():
     X, y = noisy_problem(0)
     perceptron = Perceptron().partial_fit(X, y).set_params(variant="averaged")
-    with pytest.raises(ParameterError, match="was 'plain' when learning began and is now 'averaged'; fit begins anew"):
+    with pytest.raises(ParameterError, match="was 'plain' at the start and is now 'averaged'; call fit"):
         perceptron.partial_fit(X, y)
     expected = Perceptron(variant="averaged").fit(X, y).coef_
     np.testing.assert_array_equal(perceptron.fit(X, y).coef_, expected)

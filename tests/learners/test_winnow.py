@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ciabench.probability.bernoulli import all_patterns
 from ciabench.errors import DataError, ParameterError
 from ciabench.learners.winnow import LEAST, Winnow
+from ciabench.probability.bernoulli import all_patterns
 
 
 def noisy_problem(seed, n_samples=150, n_features=12):
@@ -147,7 +147,7 @@ def test_explain():
     np.testing.assert_allclose(table["w_minus"].sum() - 3, learner.intercept_[0])
     assert list(Winnow().fit(X, y).explain()["feature"]) == ["x0", "x1", "x2"]
     assert list(learner.explain(["r", "g", "b"])["feature"]) == ["r", "g", "b"]
-    with pytest.raises(DataError, match="3 names, one an attribute; got 2"):
+    with pytest.raises(DataError, match="3 names, one per attribute; got 2"):
         learner.explain(["r", "g"])
 
 

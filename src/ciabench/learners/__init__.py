@@ -1,4 +1,4 @@
-"""The learners, one file each. A new file here with a classifier class in it is found by itself."""
+"""The learners, one file each. A classifier class in a new file of this folder is discovered automatically."""
 
 from importlib import import_module
 from inspect import getmembers, isclass
@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 
 
 def builtin_learners() -> dict[str, type]:
-    """Find every learner of this package: name → class.
+    """All learners of this package by name.
 
     Examples
     --------

@@ -1,17 +1,26 @@
-"""What all learners share: 0/1 input, two classes of any label, linear scores.
+"""Base classes of the learners: input checks, two classes with any labels, linear scores.
 
-Inside the learners X is a C-contiguous uint8 array or a CSR matrix whose stored entries are all 1, and y is uint8 with
-0 for `classes_[0]` and 1 for `classes_[1]`.
+How to write a learner
+----------------------
+Derive from one of these classes in a new file of this folder; the contract tests then find it and run on it.
+
+- `LinearClassifier`: `fit` calls `check_training_data`, computes a rule and ends with `return self.set_rule(…)`.
+- `OnlineClassifier`: implement `start`, which makes the empty state, and `learn`, which adds rows to it and ends with
+  `return self.set_rule(…)`; `fit` and `partial_fit` are inherited.
+- `MixtureClassifier`: `fit` calls `check_training_data` and sets `weights_` and `probs_` of a mixture over (y, x).
+- `BinaryClassifier`: `fit` as above; implement `decision_function`, which begins with `check_rows`.
+
+`__init__` takes keyword-only parameters, `binarize` among them, and stores them as they are; `fit` checks their values.
+The docstring describes each of them and ends in a runnable example. Two class attributes serve the lab: `facts` names
+the fitted attributes that are kept with each result, and `version` is raised when results change.
+
+Rows that come from the checks are a C-contiguous uint8 array, a float array where values are missing (only for learners
+whose tags allow NaN), or a CSR matrix whose stored entries are all 1; y is uint8, 0 for `classes_[0]` and 1 for
+`classes_[1]`.
 """
 
-import os
-import sys
-import time
 from abc import ABC, abstractmethod
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,11 +31,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ciabench.arrays import Bits, Floats
 from ciabench.errors import DataError
+from ciabench.kernels import prepare_kernels
 from ciabench.learners.data import (
     NO_TARGET,
     are_plain,
     encoded,
     first_classes,
+    refuse_text_columns,
     two_classes,
     with_target,
     zero_one,
@@ -42,35 +53,14 @@ def rule_scores(rows: Any, coefficients: Floats, intercept: float) -> Floats:
     return scores
 
 
-def kept_kernels() -> list[Path]:
-    """Indices of the compiled kernels that numba keeps beside these files."""
-    return list((Path(__file__).parent / "__pycache__").glob("*.nbi"))
-
-
-def drop_old_kernels() -> None:
-    """Have kernels compiled anew that are older than any of these files.
-
-    Numba keeps a kernel as long as the file that it stands in is the same; but it is made of functions of others too.
-    """
-    with suppress(OSError):
-        changed = max(source.stat().st_mtime for source in Path(__file__).parent.glob("*.py"))
-        for index in kept_kernels():
-            if index.stat().st_mtime < changed < time.time():
-                index.unlink()
-
-
-drop_old_kernels()
-
-
-@cache
-def tell_of_compilation() -> None:
-    """Say once, in a fresh installation, why the first fit takes so long."""
-    if os.environ.get("NUMBA_CACHE_DIR") is None and not kept_kernels():
-        print("ciabench: compiling kernels, once; this takes 10 to 20 seconds …", file=sys.stderr, flush=True)
-
-
 class BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Input checks, label encoding and `predict` for classifiers of 0/1 data into two classes."""
+
+    facts: ClassVar[tuple[str, ...]] = ()
+    """Names of fitted attributes, each a number, that the lab keeps with every result."""
+
+    version: ClassVar[int] = 1
+    """Raised when the same parameters, data and random state give other results."""
 
     binarize: float | None
     classes_: NDArray[Any]
@@ -91,28 +81,43 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score of every row, positive for `classes_[1]`."""
 
-    def _check_training_data(self, X: ArrayLike, y: ArrayLike, *, reset: bool = True) -> tuple[Any, Bits]:
-        """Checked X, and y as 0/1; sets `classes_` and, when `reset`, what the columns are."""
-        tell_of_compilation()
+    def check_training_data(self, X: ArrayLike, y: ArrayLike, *, reset: bool = True) -> tuple[Any, Bits]:
+        """Check the data of `fit`; for authors of learners.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (s, n)
+        y : array-like (s,)
+        reset : bool
+            Whether to set `classes_`, `n_features_in_` and `feature_names_in_`; otherwise X and y must agree with them.
+
+        Returns
+        -------
+        rows : array or CSR matrix (s, n)
+            X as described at the top of this module.
+        codes : array (s,) of uint8
+            Position of every label in `classes_`.
+        """
         rows, labels = self._validated(X, y, reset=reset)
         if reset:
             self.classes_ = two_classes(labels)
         return zero_one(self, rows), encoded(labels, self.classes_)
 
-    def _check_rows(self, X: ArrayLike) -> Any:
-        """Checked X of a fitted learner."""
+    def check_rows(self, X: ArrayLike) -> Any:
+        """Check the rows X (s, n) that a fitted learner is asked about; for authors of learners."""
         check_is_fitted(self)
         return zero_one(self, self._validated(X, NO_TARGET, reset=False))
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> Any:
-        """What scikit-learn makes of X, or of X and y; plain bytes stay as they are, which saves time."""
+        """X, or X and y, as validated by scikit-learn; plain bytes are returned as they are, which saves time."""
+        prepare_kernels()
         if are_plain(X, y) and not hasattr(self, "feature_names_in_"):
             if reset:
                 self.n_features_in_ = X.shape[1]
             if X.shape[1] == self.n_features_in_:
                 return X if isinstance(y, str) else (X, y)
-        allow_nan = self.__sklearn_tags__().input_tags.allow_nan
-        finite = "allow-nan" if allow_nan else True
+        refuse_text_columns(X)
+        finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
         return validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite=finite)
 
 
@@ -124,10 +129,21 @@ class LinearClassifier(BinaryClassifier):
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """X · coef_ + intercept_, shape (s,)."""
-        return rule_scores(self._check_rows(X), self.coef_[0], self.intercept_[0])
+        return rule_scores(self.check_rows(X), self.coef_[0], self.intercept_[0])
 
-    def _set_rule(self, coefficients: Floats, intercept: float) -> Self:
-        """Keep the rule; one class alone is always predicted."""
+    def set_rule(self, coefficients: Floats, intercept: float) -> Self:
+        """Set `coef_` and `intercept_`; if there is one class only, it is always predicted. For authors of learners.
+
+        Parameters
+        ----------
+        coefficients : array (n,)
+        intercept : float
+            The rule predicts `classes_[1]` where X · coefficients + intercept > 0.
+
+        Returns
+        -------
+        self
+        """
         if self.classes_.size == 1:
             coefficients, intercept = np.zeros(self.n_features_in_), -1.0
         self.coef_ = np.asarray(coefficients, dtype=np.float64).reshape(1, -1)
@@ -136,36 +152,38 @@ class LinearClassifier(BinaryClassifier):
 
 
 class OnlineClassifier(LinearClassifier):
-    """A linear classifier that can go on learning: `_start` makes its empty state, `_learn` adds rows to it."""
+    """A linear classifier that can be updated: `start` makes its empty state, `learn` adds rows to it."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from X (s, n) of 0/1 and the labels y (s,), forgetting what was learned before."""
-        rows, codes = self._check_training_data(X, y)
-        self._start()
-        return self._learn(rows, codes)
+        """Learn from X (s, n) of 0/1 and the labels y (s,); earlier data are forgotten."""
+        rows, codes = self.check_training_data(X, y)
+        self.start()
+        return self.learn(rows, codes)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Go on learning from more rows; the first call needs `classes` unless y shows both."""
-        return self._learn(*self._check_next_data(X, y, classes))
+        """Update the model with more rows; the first call needs `classes` unless y contains both."""
+        return self.learn(*self.check_next_data(X, y, classes))
 
     @abstractmethod
-    def _start(self) -> None: ...
+    def start(self) -> None:
+        """Make the state before the first row; `n_features_in_` is known. To be implemented."""
 
     @abstractmethod
-    def _learn(self, rows: Any, codes: Bits) -> Self: ...
+    def learn(self, rows: Any, codes: Bits) -> Self:
+        """Add checked rows (s, n) and codes (s,) to the state, then call `set_rule`. To be implemented."""
 
-    def _check_next_data(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None) -> tuple[Any, Bits]:
-        """Checked X and y of one `partial_fit`; the first one sets `classes_` and starts."""
+    def check_next_data(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None) -> tuple[Any, Bits]:
+        """As `check_training_data`, for `partial_fit`; the first call sets `classes_` and calls `start`."""
         is_first = not hasattr(self, "classes_")
         rows, labels = self._validated(X, y, reset=is_first)
         rows = zero_one(self, rows)
         named = None if classes is None else two_classes(np.asarray(classes))
         if is_first:
             first = first_classes(labels, named)
-            self._start()
+            self.start()
             self.classes_ = first
         elif named is not None and not np.array_equal(named, self.classes_):
-            raise DataError(f"classes={named.tolist()} are not those of the first call, {self.classes_.tolist()}.")
+            raise DataError(f"classes={named.tolist()} differ from those of the first call, {self.classes_.tolist()}.")
         return rows, encoded(labels, self.classes_)
 
 
@@ -186,15 +204,15 @@ class MixtureClassifier(BinaryClassifier):
         return np.array([self._rule()[1]])
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Score of every row, positive for `classes_[1]`: the linear rule for two classes, else log-odds of y."""
-        rows = self._check_rows(X)
+        """Score of every row, positive for `classes_[1]`: the linear rule of two hidden classes, or log-odds of y."""
+        rows = self.check_rows(X)
         if self.weights_.size == 2 and rows.dtype == np.uint8:
             return rule_scores(rows, *self._rule())
-        return bernoulli.logit(self._target_chances(rows))
+        return bernoulli.logit(bernoulli.target_chances(rows, self.weights_, self.probs_))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """P(y | x) for every row and class, shape (s, 2); attributes that are NaN are summed out."""
-        chances = self._target_chances(self._check_rows(X))
+        chances = bernoulli.target_chances(self.check_rows(X), self.weights_, self.probs_)
         if self.classes_.size == 1:
             return np.ones((chances.size, 1))
         return np.column_stack([1 - chances, chances])
@@ -202,9 +220,9 @@ class MixtureClassifier(BinaryClassifier):
     def score_samples(self, X: ArrayLike, y: ArrayLike | None = None) -> Floats:
         """Log P(y, x) of every row, or log P(x) without y."""
         if y is None:
-            return bernoulli.log_likelihood(self._check_rows(X), self.weights_, self.probs_[1:])
+            return bernoulli.log_likelihood(self.check_rows(X), self.weights_, self.probs_[1:])
         check_is_fitted(self)
-        rows, codes = self._check_training_data(X, y, reset=False)
+        rows, codes = self.check_training_data(X, y, reset=False)
         return bernoulli.log_likelihood(with_target(rows, codes), self.weights_, self.probs_)
 
     def sample(self, size: int, random_state: int | None = None) -> tuple[NDArray[np.uint8], NDArray[Any]]:
@@ -214,7 +232,7 @@ class MixtureClassifier(BinaryClassifier):
         return np.ascontiguousarray(rows[:, 1:]), self.classes_[rows[:, 0] % self.classes_.size]
 
     def _rule(self) -> tuple[Floats, float]:
-        """Linear rule of two classes."""
+        """Linear rule of two hidden classes."""
         name = type(self).__name__
         if "weights_" not in vars(self):
             raise AttributeError(f"{name} has no coef_ and intercept_ before it is fitted; call fit first.")
@@ -224,11 +242,6 @@ class MixtureClassifier(BinaryClassifier):
                 "intercept_; use decision_function or predict_proba, or n_classes=2."
             )
         return bernoulli.linear_rule(self.weights_, self.probs_)
-
-    def _target_chances(self, rows: Any) -> Floats:
-        """P(target = 1 | x)."""
-        chances: Floats = bernoulli.posterior(rows, self.weights_, self.probs_[1:]) @ self.probs_[0]
-        return chances
 
 
 def class_probabilities(log_odds: Floats, n_classes: int) -> Floats:

@@ -17,7 +17,7 @@ from ciabench.learners.base import MixtureClassifier
 from ciabench.learners.data import checked_weights, dense, with_target
 
 GRID, ZOOMS = 33, 4
-"""Points of one search over α, and how often it is narrowed to the neighbours of the best."""
+"""Points of each grid over logit α, and number of grids; each spans the neighbours of the best point before."""
 
 
 def covariances(rows: Floats, counts: Floats) -> tuple[Floats, Floats]:
@@ -45,7 +45,7 @@ def scaled_differences(psi: Floats) -> Floats:
 
 @njit(cache=True)
 def vote_signs(psi: Floats) -> Floats:
-    """Sign of every δ: δ_0 > 0 by convention, each other one as the rest vote through their covariance with it.
+    """Sign of every δ: δ_0 > 0 by convention, each other by a vote of the rest through their covariance with it.
 
     One attribute votes at a time, so each change raises Σ_ij s_i s_j ψ_ij and a fixed point is reached.
     """
@@ -82,7 +82,7 @@ def set_parameters(theta: Floats, means: Floats, g: Floats, logits: Floats, edge
 def zoom_in(
     problem: Problem, means: Floats, g: Floats, edge: float, theta: Floats, work: Work, seats: Floats, found: Floats
 ) -> int:
-    """Search α on a grid that is narrowed to the neighbours of the best; the last one's models stay in `theta`."""
+    """Search α on successively finer grids; `theta` holds the models of the last grid, return the best one's index."""
     low, high, best = -7.0, 7.0, 0
     for _ in range(ZOOMS):
         grid = np.linspace(low, high, GRID)
@@ -94,7 +94,7 @@ def zoom_in(
 
 
 def search(problem: Problem, means: Floats, g: Floats, edge: float) -> tuple[Floats, float]:
-    """Parameters (2, 1 + a) of the likeliest α, and their log-likelihood."""
+    """Parameters (2, 1 + a) of the α with the largest likelihood, and their log-likelihood."""
     shape = 2, 1 + means.size
     theta, found = np.empty((GRID, *shape)), empty_lines(-(-GRID // LANES))
     best = zoom_in(problem, means, g, edge, theta, make_work(problem, 2), empty_lines(*shape), found)
@@ -102,26 +102,31 @@ def search(problem: Problem, means: Floats, g: Floats, edge: float) -> tuple[Flo
 
 
 class COV(MixtureClassifier):
-    """The paper's covariance method for the binary CIA model; deterministic, and linear.
+    """The paper's covariance method for the binary CIA model; deterministic and linear.
 
     For a hidden variable with P(z = 1) = α the covariance of two attributes is ψ_ij = α(1 − α) δ_i δ_j with
     δ_i = P(x_i = 1 | z = 1) − P(x_i = 1 | z = 0). Triples of attributes give α(1 − α) δ_i², a vote gives the signs,
-    and the likelihood chooses α on a line.
+    and α is chosen by maximum likelihood.
 
     Parameters
     ----------
     binarize : float or None
-        Threshold above which a value counts as 1; None takes 0/1 data as they are.
+        Threshold above which a value counts as 1; None accepts only 0 and 1.
 
     Attributes
     ----------
     alpha_ : float
         P(z = 1).
     weights_ : array (2,)
+        P(z).
     probs_ : array (n + 1, 2)
         P(attribute i = 1 | z); row 0 is the target.
-    coef_, intercept_ : arrays (1, n) and (1,)
+    coef_ : array (1, n)
+        Coefficients of the linear rule.
+    intercept_ : array (1,)
+        Intercept of the linear rule.
     log_likelihood_ : float
+        Log-likelihood of the fitted model.
 
     References
     ----------
@@ -140,7 +145,7 @@ class COV(MixtureClassifier):
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to attributes X (s, n), 0/1, and labels y (s,)."""
-        rows, codes = self._check_training_data(X, y)
+        rows, codes = self.check_training_data(X, y)
         counts = checked_weights(sample_weight, codes.size)
         merged, counts = distinct(with_target(dense(self, rows), codes), counts)
         means, psi = covariances(merged.astype(np.float64), counts)

@@ -1,25 +1,26 @@
-"""Checks that turn what users bring into what learners take: 0/1 rows, two classes, weights."""
+"""Checks of the data that users pass to learners: rows of 0/1, two classes, sample weights."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from ciabench.arrays import Bits, Floats
 from ciabench.errors import DataError
 
 DENSE_LIMIT = 2 * 1024**3
-"""Bytes that a learner may take for dense copies of sparse input and for a matrix of its attributes."""
-
+"""Most bytes that a learner may use for a dense copy of sparse input and a matrix of its attributes."""
 
 NO_TARGET = "no_validation"
-"""What scikit-learn is given for y where there is none."""
+"""Passed to scikit-learn as y where there is none."""
 
 
 def are_plain(X: Any, y: Any) -> bool:
-    """Whether X is a matrix of bytes, and y, where it is an array, one byte a row: only their values need a look."""
+    """Whether X is a matrix of bytes and y, if given, an array of one byte per row: only their values need a check."""
     if type(X) is not np.ndarray or X.dtype != np.uint8 or X.ndim != 2 or not X.size:
         return False
     return (isinstance(y, str) and y == NO_TARGET) or (
@@ -28,10 +29,10 @@ def are_plain(X: Any, y: Any) -> bool:
 
 
 def zero_one(learner: Any, X: Any) -> Any:
-    """X as bytes, or floats where it has missing values; thresholded first if the learner's `binarize` says so."""
+    """X as bytes, or floats if values are missing; thresholded first if the learner's `binarize` is not None."""
     if sparse.issparse(X):
         return _sparse_bits(learner, X)
-    X = _numeric(X)
+    X = _numeric(learner, X)
     if learner.binarize is not None:
         X = _threshold(X, learner.binarize)
     if X.dtype.kind == "b":
@@ -46,7 +47,7 @@ def encoded(y: NDArray[Any], classes: NDArray[Any]) -> Bits:
     known = codes | (y == classes[0])
     if not known.all():
         unknown = y[~known].tolist()[0]
-        raise DataError(f"y holds the label {unknown!r}, which is none of the classes {classes.tolist()}.")
+        raise DataError(f"y contains the label {unknown!r}, which is not one of the classes {classes.tolist()}.")
     return codes.view(np.uint8)
 
 
@@ -64,14 +65,14 @@ def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
         return np.ones(n_samples)
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_samples,):
-        raise DataError(f"sample_weight must have shape ({n_samples},), one for each row; got {weights.shape}.")
+        raise DataError(f"sample_weight must have shape ({n_samples},), one per row; got {weights.shape}.")
     if not np.isfinite(weights).all() or weights.min() < 0 or weights.sum() == 0:
-        raise DataError("sample_weight must be finite, not negative, and not zero for every row.")
+        raise DataError("sample_weight must be finite and not negative, and not zero for all rows.")
     return weights
 
 
 def dense(learner: object, X: Any) -> Any:
-    """Return X as an array; sparse input beyond a memory bound is refused."""
+    """Return X as an array; raise if sparse input would need more memory than `DENSE_LIMIT`."""
     if not sparse.issparse(X):
         return X
     matrix: Any = X
@@ -80,10 +81,21 @@ def dense(learner: object, X: Any) -> Any:
     if needed > DENSE_LIMIT:
         raise DataError(
             f"{type(learner).__name__} makes sparse input of {n_samples} × {n_features} dense, which would take "
-            f"{needed / 2**30:.1f} GiB, beyond its limit of {DENSE_LIMIT / 2**30:.0f}; drop rare features or use EM, "
-            "Winnow, Perceptron or NaiveBayes."
+            f"{needed / 2**30:.1f} GiB, more than the limit of {DENSE_LIMIT / 2**30:.0f}; drop rare features or use "
+            "EM, Winnow, Perceptron or NaiveBayes."
         )
     return np.ascontiguousarray(matrix.toarray(), dtype=np.uint8)
+
+
+def column_names(learner: Any, names: Sequence[str] | None = None) -> Sequence[str]:
+    """Names of a fitted learner's attributes: as given, as in the data frame of `fit`, or x0, x1 and so on."""
+    check_is_fitted(learner)
+    n_features = learner.n_features_in_
+    if names is None:
+        return getattr(learner, "feature_names_in_", [f"x{i}" for i in range(n_features)])
+    if len(names) != n_features:
+        raise DataError(f"feature_names must be {n_features} names, one per attribute; got {len(names)}.")
+    return names
 
 
 def two_classes(y: NDArray[Any]) -> NDArray[Any]:
@@ -96,20 +108,46 @@ def two_classes(y: NDArray[Any]) -> NDArray[Any]:
     if classes.size > 2:
         raise DataError(
             "Only binary classification is supported. The type of the target is multiclass: "
-            f"y holds {classes.size} classes, {classes[:3].tolist()} among them."
+            f"y holds {classes.size} classes, among them {classes[:3].tolist()}."
         )
     return classes
 
 
 def first_classes(y: NDArray[Any], named: NDArray[Any] | None) -> NDArray[Any]:
-    """Classes of a first `partial_fit`: as named, or both of them in y."""
+    """Classes of a first `partial_fit`: as named, or those of y if it contains both."""
     classes = two_classes(y) if named is None else named
     if named is None and classes.size == 1:
-        raise DataError(f"y shows only the class {classes[0]!r}; the first call to partial_fit then needs `classes`.")
+        raise DataError(
+            f"y contains only the class {classes[0]!r}; the first call of partial_fit then needs `classes`."
+        )
     return classes
 
 
-def _numeric(X: NDArray[Any]) -> NDArray[Any]:
+def refuse_text_columns(X: Any) -> None:
+    """Raise on the first column of a data frame with a value that is not a number."""
+    if not (hasattr(X, "dtypes") and hasattr(X, "iloc")):
+        return
+    for position, (name, dtype) in enumerate(X.dtypes.items()):
+        if dtype.kind not in "biuf":
+            values = X.iloc[:, position].to_numpy(dtype=object)
+            row = _first_text(values, digits_count=dtype.name == "category")
+            if row is not None:
+                raise DataError(_text(values[row], row, name))
+
+
+def _first_text(values: NDArray[Any], *, digits_count: bool) -> int | None:
+    """Position of the first value that is neither a number nor None; digits such as "1" count as text if asked for."""
+    for position, value in enumerate(values):
+        if digits_count and isinstance(value, str):
+            return position
+        try:
+            float(np.nan if value is None else value)
+        except (TypeError, ValueError):
+            return position
+    return None
+
+
+def _numeric(learner: Any, X: NDArray[Any]) -> NDArray[Any]:
     """X as an array of numbers; objects are converted."""
     if X.dtype.kind in "biuf":
         return X
@@ -117,8 +155,10 @@ def _numeric(X: NDArray[Any]) -> NDArray[Any]:
         raise DataError("Complex data not supported: X must hold 0 and 1.")
     try:
         return X.astype(np.float64)
-    except ValueError as error:
-        raise DataError(f"X must hold 0 and 1; {error}.") from None
+    except ValueError:
+        found = ((_first_text(values, digits_count=False), column) for column, values in enumerate(X.T))
+        row, column = next((row, column) for row, column in found if row is not None)
+        raise DataError(_text(X[row, column], row, _column_name(learner, column))) from None
 
 
 def _threshold(X: NDArray[Any], threshold: float) -> NDArray[Any]:
@@ -133,11 +173,11 @@ def _has_missing(X: NDArray[Any]) -> bool:
 
 
 def _refuse_other_values(learner: Any, X: NDArray[Any]) -> None:
-    """Raise on the first column that holds anything but 0, 1 or, where it is allowed, NaN."""
+    """Raise on the first column that holds anything but 0, 1 or, if the learner accepts it, NaN."""
     if X.dtype == np.uint8 and X.max(initial=0) <= 1:
         return
     good = (X == 0) | (X == 1)
-    if X.dtype.kind == "f":
+    if _has_missing(X) and learner.__sklearn_tags__().input_tags.allow_nan:
         good |= np.isnan(X)
     if good.all():
         return
@@ -153,7 +193,7 @@ def _sparse_bits(learner: Any, X: Any) -> Any:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    values = _numeric(X.data)
+    values = _numeric(learner, X.data)
     stored = values > learner.binarize if learner.binarize is not None else values != 0
     if learner.binarize is None and not (values[stored] == 1).all():
         position = int(np.argmax(stored & (values != 1)))
@@ -164,9 +204,21 @@ def _sparse_bits(learner: Any, X: Any) -> Any:
     return bits
 
 
+def _column_name(learner: Any, column: int) -> Any:
+    return learner.feature_names_in_[column] if hasattr(learner, "feature_names_in_") else column
+
+
 def _bad_value(learner: Any, value: Any, row: int, column: int) -> str:
-    name = learner.feature_names_in_[column] if hasattr(learner, "feature_names_in_") else column
+    kind = type(learner).__name__
+    remedy = f"Pass binarize=threshold to {kind} to turn values above a threshold into 1."
+    if np.isnan(value):
+        remedy = f"{kind} takes no missing values: fill them in, or use EM."
+    return f"X must hold 0 and 1 only; column {_column_name(learner, column)!r} has {value} in row {row}. {remedy}"
+
+
+def _text(value: Any, row: int, column: Any) -> str:
+    shown = str(value) if isinstance(value, str) else value
     return (
-        f"X must hold 0 and 1 only; column {name!r} has {value} in row {row}. "
-        f"Pass binarize=threshold to {type(learner).__name__} to turn values above a threshold into 1."
+        f"X must hold 0 and 1 only; column {column!r} has {shown!r} in row {row}. "
+        "Turn it into columns of 0 and 1 first, for example with pandas.get_dummies or scikit-learn's OneHotEncoder."
     )

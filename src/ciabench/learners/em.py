@@ -1,73 +1,88 @@
 """EM: fit a mixture of product-Bernoullis to (y, X), then predict y from X (Grove & Roth 1997, §3)."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
 from ciabench.arrays import Floats
 from ciabench.errors import ParameterError, check_between, check_integer
-from ciabench.latent import mixture, pieces, restarts
+from ciabench.latent.fit import REPRODUCED as REPRODUCED
+from ciabench.latent.fit import Mixture, fit_mixture
+from ciabench.latent.selection import held_out_loss, random_folds, search_classes
 from ciabench.learners.base import MixtureClassifier
 from ciabench.learners.data import checked_weights, with_target
 
 CRITERIA = ("bic", "aic", "cv")
-FOLDS = 5
-REPRODUCED = 1e-4
-"""Restarts whose log-likelihood is this close to the best one are said to have reached it."""
+LEAST_TOLERANCE = 1e-4
+"""Tolerance of the fits that criteria are computed from, unless `tol` is larger."""
 
 
 class EM(MixtureClassifier):
     """Maximum-likelihood mixture of product-Bernoullis over the target and the attributes.
 
-    The model is P(y, x) = Σ_z w_z Π_i p_iz^x_i (1 − p_iz)^(1 − x_i), with y as attribute 0 and a hidden class z. Many
-    random starts are climbed together and the best likelihood is kept. Prediction is by P(y = 1 | x) > 1/2, which for
-    two classes is a linear rule.
+    The model is P(y, x) = Σ_z w_z Π_i p_iz^x_i (1 − p_iz)^(1 − x_i), with y as attribute 0 and a hidden class z. EM
+    runs from many random starts, and the fit with the largest likelihood is kept. Prediction is by P(y = 1 | x) > 1/2,
+    which for two classes is a linear rule.
 
     Parameters
     ----------
     n_classes : int or {"bic", "aic", "cv"}
-        Number of hidden classes. A name has it chosen on the data from 1 to `max_classes`: by an information
-        criterion, or by the log-loss of P(y | x) on held-out folds.
+        Number of hidden classes, or the criterion by which it is chosen from 1 to `max_classes`: an information
+        criterion, or the log-loss of P(y | x) on held-out folds.
     max_classes : int
-        Largest number tried when `n_classes` is a name.
+        Largest number of classes tried when `n_classes` is a criterion.
     n_init : int
         Number of random starts.
     tol : float
-        A restart has converged when a plain EM step gains less than this in log-likelihood; every second one is
-        looked at.
+        A restart has converged when a plain EM step gains less than this in log-likelihood; every second step is
+        examined.
     max_iter : int
-        Most E steps of a restart.
+        Maximum number of E steps per restart.
     accelerate : bool
-        Extrapolate by SQUAREM with a guard under which the likelihood never falls.
+        Extrapolate by SQUAREM, with a guard under which the likelihood never falls.
     smoothing : float
         Pseudo-count added to every expected count (a Beta and Dirichlet prior); 0 is maximum likelihood.
     binarize : float or None
-        Threshold above which a value counts as 1; None takes 0/1 data as they are. NaN is missing at random.
+        Threshold above which a value counts as 1; None accepts only 0 and 1. NaN is missing at random.
     random_state : int, RandomState or None
+        Source of the random starts and folds.
 
     Attributes
     ----------
     weights_ : array (k,)
+        P(z).
     probs_ : array (n + 1, k)
         P(attribute i = 1 | z); row 0 is the target.
-    coef_, intercept_ : arrays (1, n) and (1,)
-        The linear rule, for two classes.
+    coef_ : array (1, n)
+        Coefficients of the linear rule; only for two hidden classes.
+    intercept_ : array (1,)
+        Intercept of the linear rule; only for two hidden classes.
     log_likelihood_ : float
+        Log-likelihood of the best restart.
     log_likelihoods_ : array (n_init,)
-        Of all restarts, and `n_best_reproduced_` tells how many came within 1e-4 of the best.
-    converged_, n_iter_ : bool and int
-        Of the restart that was kept; `n_iter_` counts E steps.
-    n_classes_, n_parameters_ : int
+        Log-likelihoods of all restarts.
+    n_best_reproduced_ : int
+        Number of restarts that came within 1e-4 of the best.
+    converged_ : bool
+        Whether the best restart converged.
+    n_iter_ : int
+        E steps of the best restart.
+    n_classes_ : int
+        Number of hidden classes.
+    n_parameters_ : int
+        Number of free parameters.
     criterion_ : dict
-        Number of classes → criterion (lower is better), when the number was chosen.
-    aic_, bic_ : float
+        Number of classes → criterion (lower is better); only when the number was chosen.
+    aic_ : float
+        Akaike's information criterion.
+    bic_ : float
+        Bayesian information criterion.
     restart_paths_ : list of arrays
-        Objective of each restart after each E step; where a jump was not kept, that of the step before it again.
+        Objective of each restart after each E step; where a jump was rejected, that of the step before it is repeated.
 
     References
     ----------
@@ -85,6 +100,8 @@ class EM(MixtureClassifier):
     >>> round(em.score(X, y), 2)
     0.81
     """
+
+    facts: ClassVar[tuple[str, ...]] = ("n_iter_", "converged_", "n_best_reproduced_")
 
     def __init__(
         self,
@@ -117,15 +134,13 @@ class EM(MixtureClassifier):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture to attributes X (s, n), 0/1 or NaN, and labels y (s,)."""
         self._check_parameters()
-        rows, codes = self._check_training_data(X, y)
-        counts = checked_weights(sample_weight, codes.size)
-        random = check_random_state(self.random_state)
-        joint = with_target(rows, codes)
-        n_classes = self.n_classes
+        rows, codes = self.check_training_data(X, y)
+        counts, joint = checked_weights(sample_weight, codes.size), with_target(rows, codes)
+        random, n_classes = check_random_state(self.random_state), self.n_classes
         if isinstance(n_classes, str):
             self.criterion_ = self._criteria(joint, counts, random)
             n_classes = min(self.criterion_, key=self.criterion_.__getitem__)
-        self._fit_mixture(joint, counts, n_classes, random)
+        self._set_mixture(fit_mixture(joint, counts, n_classes, random=random, tol=self.tol, **self._options()))
         if not self.converged_:
             warnings.warn(
                 f"the best of {self.n_init} restarts did not converge in {self.max_iter} steps; raise max_iter.",
@@ -150,65 +165,27 @@ class EM(MixtureClassifier):
         check_between("tol", self.tol, 0, np.inf)
         check_between("smoothing", self.smoothing, 0, np.finfo(float).max, closed=True)
 
+    def _options(self) -> dict[str, Any]:
+        """Parameters that all fits have in common."""
+        return {name: getattr(self, name) for name in ("n_init", "max_iter", "accelerate", "smoothing")}
+
     def _criteria(self, joint: Any, counts: Floats, random: np.random.RandomState) -> dict[int, float]:
-        """Criterion of 1, 2, … classes, up to the second in a row that is worse than the best before it."""
-        values: dict[int, float] = {}
-        folds = _folds(joint.shape[0], random) if self.n_classes == "cv" else None
-        for k in range(1, self.max_classes + 1):
-            values[k] = self._criterion(joint, counts, k, folds, random)
-            if k >= 3 and min(values[k], values[k - 1]) > min(values[j] for j in range(1, k - 1)):
-                break
-        return values
+        """Information criterion or held-out loss of 1, 2, … classes."""
+        options = {"random": random, "tol": max(self.tol, LEAST_TOLERANCE), **self._options()}
+        folds = random_folds(joint.shape[0], random) if self.n_classes == "cv" else None
 
-    def _criterion(
-        self, joint: Any, counts: Floats, k: int, folds: NDArray[np.intp] | None, random: np.random.RandomState
-    ) -> float:
-        """Information criterion or held-out loss of k classes; ties between optima need no tighter tolerance."""
-        trial = clone(self).set_params(tol=max(self.tol, 1e-4))
-        if folds is not None:
-            return _held_out_loss(trial, joint, counts, k, folds, random)
-        trial._fit_mixture(joint, counts, k, random)
-        return float(getattr(trial, f"{self.n_classes}_"))
+        def criterion(k: int) -> float:
+            if folds is not None:
+                return held_out_loss(lambda rows, n: fit_mixture(rows, n, k, **options), joint, counts, folds)
+            return float(getattr(fit_mixture(joint, counts, k, **options), str(self.n_classes)))
 
-    def _fit_mixture(self, joint: Any, counts: Floats, n_classes: int, random: np.random.RandomState) -> None:
-        """Climb from all starts and keep the best."""
-        problem = pieces.make_problem(joint, counts, float(self.smoothing))
-        starts = restarts.random_starts(problem, n_classes, self.n_init, random)
-        fit = restarts.maximize(problem, starts, tol=self.tol, max_iter=self.max_iter, accelerate=self.accelerate)
-        best = int(np.argmax(fit.objective))
-        self.weights_, self.probs_ = fit.theta[best, :, 0], fit.theta[best, :, 1:].T
-        self.log_likelihoods_ = fit.objective
-        if self.smoothing > 0:
-            self.log_likelihoods_ = mixture.log_likelihoods(problem._replace(smoothing=0.0), fit.theta)
-        self.log_likelihood_ = float(self.log_likelihoods_[best])
-        self.n_best_reproduced_ = int((fit.objective > fit.objective[best] - REPRODUCED).sum())
-        self.converged_, self.n_iter_ = bool(fit.converged[best]), int(fit.n_evaluations[best])
-        self.restart_paths_ = [path[:n].copy() for path, n in zip(fit.paths, fit.n_evaluations, strict=True)]
-        self.n_classes_ = n_classes
-        self.n_parameters_ = self.probs_.size + n_classes - 1
-        self.aic_ = 2 * self.n_parameters_ - 2 * self.log_likelihood_
-        self.bic_ = float(np.log(counts.sum())) * self.n_parameters_ - 2 * self.log_likelihood_
+        return search_classes(criterion, self.max_classes)
 
-
-def _folds(n_samples: int, random: np.random.RandomState) -> NDArray[np.intp]:
-    """Fold of every row."""
-    return random.permutation(n_samples) % min(FOLDS, n_samples)
-
-
-def _held_out_loss(
-    trial: EM, joint: Any, counts: Floats, k: int, folds: NDArray[np.intp], random: np.random.RandomState
-) -> float:
-    """Weighted mean of −log P(y | x) over held-out folds.
-
-    No probability is taken as smaller than one in two more than the training rows: a maximum-likelihood model that
-    rules out what it has not seen would otherwise be judged by a single row.
-    """
-    losses = np.zeros(folds.size)
-    for fold in range(folds.max() + 1 if folds.size > 1 else 0):
-        held_out = folds == fold
-        trial._fit_mixture(joint[~held_out], counts[~held_out], k, random)
-        rows = joint[held_out]
-        one, target = trial._target_chances(rows[:, 1:]), np.asarray(rows[:, [0]].sum(axis=1)).ravel()
-        chances = np.where(target == 1, one, 1 - one)
-        losses[held_out] = -np.log(np.maximum(chances, 1 / ((~held_out).sum() + 2)))
-    return float(np.average(losses, weights=counts))
+    def _set_mixture(self, mixture: Mixture) -> None:
+        """Copy the fitted mixture into the attributes."""
+        self.weights_, self.probs_ = mixture.weights, mixture.probs
+        self.log_likelihood_, self.log_likelihoods_ = mixture.log_likelihood, mixture.log_likelihoods
+        self.n_best_reproduced_, self.restart_paths_ = mixture.n_best_reproduced, mixture.paths
+        self.converged_, self.n_iter_ = mixture.converged, mixture.n_iter
+        self.n_classes_, self.n_parameters_ = mixture.weights.size, mixture.n_parameters
+        self.aic_, self.bic_ = mixture.aic, mixture.bic

@@ -47,7 +47,7 @@ def log_odds_rule(class_count: Floats, feature_count: Floats, smoothing: float) 
 
 
 class NaiveBayes(OnlineClassifier):
-    """Bernoulli naive Bayes with Laplace smoothing, as the linear rule that it is.
+    """Bernoulli naive Bayes with Laplace smoothing, as a linear rule.
 
     The score is the log-odds of `classes_[1]`,
 
@@ -60,14 +60,14 @@ class NaiveBayes(OnlineClassifier):
     Parameters
     ----------
     smoothing : float
-        Pseudo-count of ones, and of zeros, in every column of every class; 1 is Laplace's rule.
+        Pseudo-count of ones and of zeros per column and class; 1 is Laplace's rule.
     binarize : float or None
-        Values above it become 1, others 0; None takes X as it is and refuses anything but 0 and 1.
+        Threshold above which a value counts as 1; None accepts only 0 and 1.
 
     Attributes
     ----------
     classes_ : array (2,)
-        The labels; only one if y showed only one.
+        The labels; only one if y contained only one.
     class_count_ : array (2,)
         Weight of the rows of each class.
     feature_count_ : array (2, n)
@@ -95,37 +95,38 @@ class NaiveBayes(OnlineClassifier):
         self.binarize = binarize
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from X (s, n) of 0/1 and the labels y (s,); a weight of 2 is a row twice."""
-        rows, codes = self._check_training_data(X, y)
-        self._start()
-        return self._learn(rows, codes, sample_weight)
+        """Learn from X (s, n) of 0/1 and the labels y (s,); a weight of 2 counts a row twice."""
+        rows, codes = self.check_training_data(X, y)
+        self.start()
+        return self.learn(rows, codes, sample_weight)
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Go on learning from more rows; the first call needs `classes` unless y shows both."""
-        rows, codes = self._check_next_data(X, y, classes)
-        return self._learn(rows, codes, sample_weight)
+        """Update the model with more rows; the first call needs `classes` unless y contains both."""
+        rows, codes = self.check_next_data(X, y, classes)
+        return self.learn(rows, codes, sample_weight)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """P(class | x), one column a class."""
+        """P(class | x), one column per class."""
         return class_probabilities(self.decision_function(X), self.classes_.size)
 
     def predict_log_proba(self, X: ArrayLike) -> Floats:
-        """Log P(class | x), exact also where P is too small for a float."""
+        """Log P(class | x), accurate even where P underflows."""
         log_odds = self.decision_function(X)
         if self.classes_.size == 1:
             return np.zeros((log_odds.size, 1))
         return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Set all counts to 0."""
         self.class_count_ = np.zeros(2)
         self.feature_count_ = np.zeros((2, self.n_features_in_))
 
-    def _learn(self, rows: Any, codes: Bits, sample_weight: ArrayLike | None = None) -> Self:
-        """Add the counts of these rows and renew the rule."""
+    def learn(self, rows: Any, codes: Bits, sample_weight: ArrayLike | None = None) -> Self:
+        """Add the counts of these rows and update the rule."""
         check_between("smoothing, the pseudo-count,", self.smoothing, 0, np.inf)
         class_count, feature_count = counts(rows, codes, checked_weights(sample_weight, codes.size))
         self.class_count_ += class_count
         self.feature_count_ += feature_count
-        return self._set_rule(*log_odds_rule(self.class_count_, self.feature_count_, self.smoothing))
+        return self.set_rule(*log_odds_rule(self.class_count_, self.feature_count_, self.smoothing))

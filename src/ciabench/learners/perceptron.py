@@ -3,7 +3,7 @@
 In the formulas a label is ±1, +1 for `classes_[1]`; the bias b is the weight of an attribute that is always 1.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import njit
@@ -17,7 +17,7 @@ from ciabench.learners.base import OnlineClassifier, rule_scores
 VARIANTS = ("plain", "averaged", "voted")
 
 WHOLE_VECTORS = 32
-"""Columns that a vectorised loop takes at a time; a rest of 11 beside 64 costs a quarter of the time."""
+"""Columns per step of a vectorised loop; a remainder of 11 beside 64 costs a quarter of the time."""
 
 VOTES_AT_ONCE = 2**22
 """Votes held in memory at a time while predicting."""
@@ -25,7 +25,7 @@ VOTES_AT_ONCE = 2**22
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _pass_dense(X: Any, y: Bits, weights: Floats, delayed: Floats, step: int, margin: float) -> Bits:
-    """One pass over rows (x, 1, 0 …); adds updates to weights, updates times their step to delayed; marks mistakes."""
+    """One pass over rows (x, 1, 0 …); adds updates to weights, updates times their step to delayed; flags mistakes."""
     mistakes = np.zeros(y.size, dtype=np.uint8)
     for row in range(y.size):
         score = 0.0
@@ -35,7 +35,7 @@ def _pass_dense(X: Any, y: Bits, weights: Floats, delayed: Floats, step: int, ma
         if sign * score <= margin:
             mistakes[row] = 1
             late = sign * (step + row)
-            # Two loops: in one they are not vectorised, at 3 times the cost.
+            # Two loops: numba does not vectorise a joint one, which takes 3 times as long.
             for i in range(weights.size):
                 weights[i] += sign * X[row, i]
             for i in range(delayed.size):
@@ -63,7 +63,7 @@ def _pass_sparse(X: Any, y: Bits, weights: Floats, delayed: Floats, step: int, m
 
 
 def padded_width(n_features: int) -> int:
-    """Number of weights with that of the bias, and zeros up to what vectorised loops take without a rest."""
+    """Number of weights and the bias, rounded up so that vectorised loops have no remainder."""
     return -(-(n_features + 1) // WHOLE_VECTORS) * WHOLE_VECTORS
 
 
@@ -76,7 +76,7 @@ def padded(rows: Bits) -> Bits:
 
 
 def vote(rows: Any, updates: Any, signs: Floats, survivals: Floats) -> Floats:
-    """Mean vote in [−1, 1] of all survivors; the k-th is the sum of the first k updates, sign · (x, 1)."""
+    """Mean vote in [−1, 1] of all voters; the k-th is the sum of the first k updates, sign · (x, 1)."""
     overlaps = rows.astype(np.float64) @ updates.T.astype(np.float64)
     overlaps = overlaps.toarray() if sparse.issparse(overlaps) else overlaps
     votes = np.where(np.cumsum(signs * (overlaps + 1), axis=1) > 0, 1.0, -1.0)
@@ -88,37 +88,38 @@ class Perceptron(OnlineClassifier):
     """Perceptron with bias, on rows in the order given.
 
     It starts from w = 0, b = 0, and on every row with label·(w·x + b) ≤ margin adds label·x to w and label to b. With
-    margin 0 these are its mistakes, a score of 0 counted as one; there are at most R²/γ² of them on separable data,
-    R being the largest length of (x, 1) and γ the distance of the nearest (x, 1) to the best plane through 0.
+    margin 0 these are its mistakes (a score of 0 counts as one), at most R²/γ² of them on separable data, with R the
+    largest length of (x, 1) and γ the distance of the nearest (x, 1) to the best plane through 0.
 
     The variants differ in what they predict with. "plain": the last w, b, as in the paper and in scikit-learn.
     "averaged": the mean of w, b over all steps, almost always better. "voted": sgn Σ_k c_k sgn(w_k·x + b_k), in which
-    each (w_k, b_k) that ever was votes with the number c_k of steps that it survived; sgn 0 is −1. This rule is not
+    each intermediate (w_k, b_k) votes with the number c_k of steps that it survived; sgn 0 is −1. This rule is not
     linear, so it has no `coef_`, and its predictions take time and memory in proportion to `n_mistakes_`.
 
     Parameters
     ----------
     variant : "plain", "averaged" or "voted"
-        It can be changed before `fit`, but not between calls of `partial_fit`.
+        Which rule predicts; it may be changed before `fit`, but not between calls of `partial_fit`.
     margin : float
-        Scores up to it are updated on too: a thick separator. In units of weight, which grow by 1 an update.
+        Rows with a score up to this are updated on too (a thick separator). An update changes weights by 1.
     n_passes : int
-        Passes over the rows. All take them in the order given, so shuffle rows that are sorted by class.
+        Passes over the rows, in the order given: shuffle rows that are sorted by class.
     binarize : float or None
-        Values above it become 1, others 0; None takes X as it is and refuses anything but 0 and 1.
+        Threshold above which a value counts as 1; None accepts only 0 and 1.
 
     Attributes
     ----------
-    coef_, intercept_ : arrays (1, n) and (1,)
-        The rule, unless voted.
+    coef_ : array (1, n)
+        Coefficients of the rule, unless voted.
+    intercept_ : array (1,)
+        Intercept of the rule, unless voted.
     n_mistakes_ : int
-        Updates made.
+        Number of updates.
 
     References
     ----------
     .. [1] F. Rosenblatt. The perceptron. Psychological Review 65, 1958.
-    .. [2] Y. Freund and R. Schapire. Large margin classification using the perceptron algorithm. Machine Learning 37,
-       1999.
+    .. [2] Y. Freund and R. Schapire. Large margin classification using the perceptron algorithm. Mach. Learn. 37, 1999.
 
     Examples
     --------
@@ -127,6 +128,8 @@ class Perceptron(OnlineClassifier):
     >>> Perceptron().fit(X, y).score(X, y)
     1.0
     """
+
+    facts: ClassVar[tuple[str, ...]] = ("n_mistakes_",)
 
     def __init__(
         self, *, variant: str = "plain", margin: float = 0.0, n_passes: int = 10, binarize: float | None = None
@@ -143,7 +146,7 @@ class Perceptron(OnlineClassifier):
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """X · coef_ + intercept_, or the mean vote in [−1, 1]; shape (s,)."""
-        rows = self._check_rows(X)
+        rows = self.check_rows(X)
         if self._updates is None:
             return rule_scores(rows, self.coef_[0], self.intercept_[0])
         if self.classes_.size == 1:
@@ -153,7 +156,8 @@ class Perceptron(OnlineClassifier):
         blocks = [rows[start : start + size] for start in range(0, rows.shape[0], size)]
         return np.concatenate([vote(block, self._updates, self._signs, survivals) for block in blocks])
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Set all weights to 0."""
         check_choice("variant", self.variant, VARIANTS)
         self._begun_as = self.variant
         self._weights = np.zeros(padded_width(self.n_features_in_))
@@ -162,14 +166,12 @@ class Perceptron(OnlineClassifier):
         self._updates: Any = None
         self._signs, self._steps = np.empty(0), np.empty(0, dtype=np.int64)
 
-    def _learn(self, rows: Any, codes: Bits) -> Self:
-        """Pass over the rows, then renew the rule."""
+    def learn(self, rows: Any, codes: Bits) -> Self:
+        """Pass over the rows, then update the rule."""
         check_between("margin", self.margin, 0, np.finfo(np.float64).max, closed=True)
         check_integer("n_passes", self.n_passes, 1)
         if self.variant != self._begun_as:
-            raise ParameterError(
-                f"variant was {self._begun_as!r} when learning began and is now {self.variant!r}; fit begins anew."
-            )
+            raise ParameterError(f"variant was {self._begun_as!r} at the start and is now {self.variant!r}; call fit.")
         is_dense, n = isinstance(rows, np.ndarray), self.n_features_in_
         kernel, data = (_pass_dense, padded(rows)) if is_dense else (_pass_sparse, (rows.indptr, rows.indices, n))
         for _ in range(self.n_passes):
@@ -180,10 +182,10 @@ class Perceptron(OnlineClassifier):
         # Mean of the weights over all steps: an update at step t lasts for the other n_steps − t.
         late = self._delayed / self._n_steps if self.variant == "averaged" else 0.0
         rule = self._weights - late
-        return self._set_rule(rule[:n], rule[n])
+        return self.set_rule(rule[:n], rule[n])
 
     def _remember(self, rows: Any, codes: Bits, mistakes: Bits) -> None:
-        """Count the updates of one pass and, for votes, keep them: survivors are their partial sums."""
+        """Count the updates of one pass and, if voted, store them: the voters are their partial sums."""
         self.n_mistakes_ += int(mistakes.sum())
         if self.variant == "voted":
             made = np.flatnonzero(mistakes)
