@@ -6,24 +6,29 @@ import pandas as pd
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
-from ciabench.findings.curves import FAMILY, paired_differences
-from ciabench.findings.selection import family_names
-from ciabench.learners.em import EM, REPRODUCED
+from ciabench.findings.curves import paired_differences
+from ciabench.findings.looks import make_readable, plain
+from ciabench.lab.storage.rows import read
+from ciabench.lab.storage.view import WORLD
+from ciabench.latent.fit import REPRODUCED
+from ciabench.learners.em import EM
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Scorer
 
 
 def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None = None) -> Axes:
-    """Plot T of one learner minus T of another against sample size, with 95% intervals; a line for each family.
+    """Plot T of one learner minus T of another against sample size, with 95% intervals, a line per world.
 
     Parameters
     ----------
     rows : DataFrame
         Results, as `learning_curve` or a store gives them.
-    first, second : str
-        Names of learners; the line lies above zero where `first` is ahead.
+    first : str
+        Name of a learner; the line lies above zero where it is ahead.
+    second : str
+        Name of the learner that it is compared with.
     ax : Axes, optional
-        Where to draw; a new figure without it.
+        Where to draw (default: a new figure).
 
     Returns
     -------
@@ -37,25 +42,26 @@ def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None
     >>> plot_difference(rows, "EM", "NaiveBayes").get_ylabel()
     'T of EM − T of NaiveBayes'
     """
-    ax, names = _new() if ax is None else ax, family_names(rows)
-    for family, told in paired_differences(rows, first, second).groupby(FAMILY):
-        size, middle = told["size"].to_numpy(), told["difference"].to_numpy()
-        (line,) = ax.plot(size, middle, marker="o", label=names[family])  # type: ignore[index]
-        ax.fill_between(size, told["low"].to_numpy(), told["high"].to_numpy(), color=line.get_color(), alpha=0.15, lw=0)
+    ax = _new() if ax is None else ax
+    for world, found in paired_differences(read(rows).rows, first, second).groupby(WORLD, sort=False):
+        size, middle, low, high = (found[column].to_numpy() for column in ("size", "difference", "low", "high"))
+        (line,) = ax.plot(size, middle, marker="o", label=plain(str(world)))
+        ax.fill_between(size, low, high, color=line.get_color(), alpha=0.15, lw=0)
     ax.axhline(0, color="0.5", linewidth=0.8, zorder=0)
-    ax.set(xscale="log", xlabel="training examples", ylabel=f"T of {first} − T of {second}")
+    ax.set(xscale="log", xlabel="training examples", ylabel=plain(f"T of {first} − T of {second}"))
     ax.legend()
+    make_readable(ax)
     return ax
 
 
 def plot_model(model: CIAModel, ax: Axes | None = None) -> Axes:
-    """Plot the probability of the target and of every attribute, by hidden value; the title tells how hard it is.
+    """Plot the probability of the target and of every attribute, by hidden value; the title gives its difficulty.
 
     Parameters
     ----------
     model : CIAModel
     ax : Axes, optional
-        Where to draw; a new figure without it.
+        Where to draw (default: a new figure).
 
     Returns
     -------
@@ -85,14 +91,14 @@ def plot_model(model: CIAModel, ax: Axes | None = None) -> Axes:
 
 
 def plot_restarts(em: EM, ax: Axes | None = None) -> Axes:
-    """Plot the way of every restart of a fitted EM up to its optimum.
+    """Plot the log-likelihood path of each restart.
 
     Parameters
     ----------
     em : EM
-        Fitted.
+        Fitted model.
     ax : Axes, optional
-        Where to draw; a new figure without it.
+        Where to draw (default: a new figure).
 
     Returns
     -------

@@ -50,6 +50,28 @@ CONFUSION_SETS = (
 )
 """The sets of Golding & Roth (1996); a set of three stands for its three pairs."""
 
+DEFAULT_PAIRS = (
+    "accept/except",
+    "affect/effect",
+    "among/between",
+    "amount/number",
+    "begin/being",
+    "country/county",
+    "fewer/less",
+    "its/it's",
+    "lead/led",
+    "passed/past",
+    "principal/principle",
+    "quiet/quite",
+    "raise/rise",
+    "sight/site",
+    "than/then",
+    "there/they're",
+    "weather/whether",
+    "your/you're",
+)
+"""Pairs of which the default corpus has each word at least 30 times, but for the largest two (I/me, their/…)."""
+
 WINDOW = 10
 COLLOCATIONS = ((-1,), (1,), (-2, -1), (-1, 1), (1, 2))
 SENTENCE_ENDS = frozenset(".?!")

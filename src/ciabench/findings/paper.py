@@ -1,0 +1,44 @@
+"""Arrangement of the paper's worlds, CIA(n, k, b): the order of its figures and the layout of its overview."""
+
+import pandas as pd
+
+PARAMETERS = ["n", "k", "b"]
+FIGURE_ORDER = ["b", "k", "n"]
+
+Grid = list[list[str | None]]
+"""Names of worlds by line and column; None leaves a place empty."""
+
+
+def select(worlds: pd.DataFrame) -> pd.DataFrame:
+    """n, k and b of the worlds that have them, in the order of the paper's figures; none if they differ otherwise.
+
+    Parameters
+    ----------
+    worlds : DataFrame
+        One row per world, as `worlds_of` returns them.
+
+    Examples
+    --------
+    >>> table = {"n": [75, 10, 10, None], "k": [2, 3, 2, None], "b": [0.9, 0.9, 0.9, None]}
+    >>> select(pd.DataFrame(table, index=["one", "two", "three", "four"])).index.tolist()
+    ['three', 'one', 'two']
+    """
+    numbers = worlds.reindex(columns=PARAMETERS).apply(pd.to_numeric, errors="coerce").dropna()
+    others = worlds.loc[numbers.index].drop(columns=PARAMETERS, errors="ignore").nunique(dropna=False)
+    if (others > 1).any() or numbers.duplicated().any():
+        return numbers.iloc[:0]
+    return numbers.sort_values(FIGURE_ORDER)
+
+
+def arrange(worlds: pd.DataFrame) -> Grid:
+    """Grid of selected worlds: a line per b and n, a column per k.
+
+    Examples
+    --------
+    >>> table = {"n": [10, 75, 10], "k": [2, 2, 3], "b": [0.9, 0.9, 0.9]}
+    >>> arrange(pd.DataFrame(table, index=["one", "two", "three"]))
+    [['one', 'three'], ['two', None]]
+    """
+    names = {(b, n, k): str(name) for name, n, k, b in worlds[PARAMETERS].itertuples(name=None)}
+    columns = sorted({k for _, _, k in names})
+    return [[names.get((b, n, k)) for k in columns] for b, n in sorted({(b, n) for b, n, _ in names})]
