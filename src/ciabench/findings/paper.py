@@ -23,7 +23,7 @@ def select(worlds: pd.DataFrame) -> pd.DataFrame:
     >>> select(pd.DataFrame(table, index=["one", "two", "three", "four"])).index.tolist()
     ['three', 'one', 'two']
     """
-    numbers = worlds.reindex(columns=PARAMETERS).apply(pd.to_numeric, errors="coerce").dropna()
+    numbers: pd.DataFrame = worlds.reindex(columns=PARAMETERS).apply(pd.to_numeric, errors="coerce").dropna()
     others = worlds.loc[numbers.index].drop(columns=PARAMETERS, errors="ignore").nunique(dropna=False)
     if (others > 1).any() or numbers.duplicated().any():
         return numbers.iloc[:0]

@@ -1,157 +1,268 @@
-"""One self-contained HTML page of a store: curves, differences, claims, failures, and how to make it all again.
+"""One self-contained HTML page of results: curves, differences, claims, failures, and how to make it all again.
 
-Whatever a store holds (names of learners, errors) reaches the page as escaped text or as JSON in which no tag can
-start. `page/` beside this file has the template, the style and the script.
+Whatever results hold (names of worlds, parameters and learners, errors, provenance) reaches the page as escaped text
+or as JSON in which no tag can start. `page/` beside this file has the template, the style and the script.
 """
 
 import json
 import math
-import os
 import shlex
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
+import numpy as np
 import pandas as pd
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from ciabench.errors import StoreError
+from ciabench.files import written_whole
+from ciabench.findings import paper
 from ciabench.findings.claims import check_claims
-from ciabench.findings.curves import FAMILY, learning_curves, paired_differences
-from ciabench.findings.figures import CEILING, COLORS, FLOOR, KNOWN, style
-from ciabench.findings.selection import Family, family_names
-from ciabench.lab.storage.results import Results
-from ciabench.lab.storage.store import Failure, Store
-
-SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "triangle-left")
-DASHES = ("solid", "8px,2px", "solid", "5px,2px,2px,2px", "2px,2px", "8px,2px,2px,2px,2px,2px", "5px,3px", "2px,4px")
-"""Markers and lines of `figures`, in the words of plotly."""
+from ciabench.findings.curves import learning_curves, paired_differences, worlds_of
+from ciabench.findings.figures import CEILING, FLOOR
+from ciabench.findings.looks import in_order, page_style
+from ciabench.findings.selection import combined
+from ciabench.lab.storage.rows import Reading, Source, read
+from ciabench.lab.storage.view import WORLD
 
 STATISTICS = {"t": "T", "pooled": "pooled ratio", "success": "success rate"}
 SHOWN_FAILURES = 200
 DIGITS = 6
 
 
-def write_report(source: str | Path, path: str | Path) -> None:
-    """Write the page of a store, whole or not at all."""
-    path, html = Path(path), page(source)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+class Part(NamedTuple):
+    """One source of the page: what it is called (unlike all others), its file, and what was read from it."""
+
+    name: str
+    file: str
+    reading: Reading
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What is known of its making; empty where nothing is."""
+        return self.reading.provenance or {}
+
+    @property
+    def experiment(self) -> dict[str, Any]:
+        """Experiment that made it; empty where that is not known."""
+        spec = self.provenance.get("experiment")
+        return spec if isinstance(spec, dict) else {}
+
+
+def write_report(sources: Source | Iterable[Source], path: str | Path) -> None:
+    """Write the page of one or several stores and tables, whole or not at all."""
+    html = page(sources)
+    with written_whole(path) as unfinished:
         unfinished.write_text(html, encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise StoreError(f"{path}: can not be written; {error.strerror or error}.") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
-def page(source: str | Path) -> str:
-    """HTML of a store, with all that it needs in it."""
-    with Store(source) as store:
-        failures, provenance, counts = list(store.failures()), store.provenance(), store.counts()
-    rows = Results(source).rows()
-    if rows.empty:
-        raise StoreError(f"{source}: holds no finished trial; there is nothing to show yet.")
-    name = provenance["experiment"]["name"]
+def page(sources: Source | Iterable[Source]) -> str:
+    """HTML of one or several stores and tables, with all that it needs in it."""
+    parts = _parts([sources] if isinstance(sources, str | Path | pd.DataFrame) else list(sources))
+    frames = [part.reading.rows for part in parts if not part.reading.rows.empty]
+    if not frames:
+        named = ", ".join(part.file for part in parts) or "no source"
+        raise StoreError(f"{named}: no trial is finished; there is nothing to show yet.")
+    rows = combined(frames)
+    failures = [failure for part in parts for failure in part.reading.failures]
+    title = " + ".join(part.name for part in parts)
     own = files("ciabench.findings") / "page"
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     template.policies["json.dumps_kwargs"] = {"allow_nan": False, "ensure_ascii": False}
+    data = _finite(_curve_data(rows, [name for part in parts for name in _asked_for(part)]))
     return template.from_string((own / "report.html").read_text(encoding="utf-8")).render(
-        name=name,
-        data={**_finite(_curve_data(rows)), "name": name, "provenance": json.dumps(provenance, indent=2)},
+        data={**data, "name": title, "sources": [_experiment_file(part) for part in parts]},
+        summary=_summary(parts, data),
         findings=check_claims(rows),
-        counts=counts,
-        failures=[(_where(failure), failure.cause) for failure in failures[:SHOWN_FAILURES]],
+        failures=[(failure.place, failure.cause) for failure in failures[:SHOWN_FAILURES]],
         unlisted=len(failures) - SHOWN_FAILURES,
-        provenance=provenance,
-        commands=_commands(name),
-        sources={file: _trusted((own / file).read_text(encoding="utf-8")) for file in ("report.css", "report.js")},
+        n_tables=sum(part.reading.counts is None for part in parts),
+        blocks=[(part.name, part.file, _origins(part), bool(part.experiment)) for part in parts],
+        commands=_commands(parts),
+        resources={file: _trusted((own / file).read_text(encoding="utf-8")) for file in ("report.css", "report.js")},
         plotly=_trusted(get_plotlyjs()),
     )
 
 
 def _trusted(source: str) -> Markup:
-    """Text that goes onto the page as it is: files of this package and of plotly, nothing from a store."""
+    """Text that goes onto the page as it is: files of this package and of plotly, nothing from results."""
     return Markup(source)  # nosec B704
 
 
-def _curve_data(rows: pd.DataFrame) -> dict[str, Any]:
-    """All that the script draws."""
-    curves, names = _bars(rows), family_names(rows)
-    found = set(curves["learner"])
-    learners = [name for name in KNOWN if name in found] + sorted(found - set(KNOWN))
-    panels = [_panel(curve, names) for _, curve in curves.groupby(["b", "k", "n"])]
+def _parts(sources: Sequence[Source]) -> list[Part]:
+    """Read all sources, and give each a name of its own."""
+    parts: list[Part] = []
+    for source in sources:
+        file = "rows" if isinstance(source, pd.DataFrame) else Path(source).name
+        part = Part(file.partition(".")[0], file, read(source))
+        name = part.experiment.get("name")
+        name = name if isinstance(name, str) and name else part.name
+        taken = {other.name for other in parts}
+        numbered = (f"{name}-{number}" for number in range(2, len(parts) + 3))
+        parts.append(part._replace(name=next(one for one in (name, *numbered) if one not in taken)))
+    return parts
+
+
+def _asked_for(part: Part) -> list[str]:
+    """Learners and references that the experiment of a source names."""
+    named = [
+        table.get("name", table.get("use")) if isinstance(table, dict) else table
+        for key in ("learners", "references")
+        for table in _list(part.experiment.get(key))
+    ]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _list(value: Any) -> list[Any]:
+    """A list as it is, and nothing in place of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def _curve_data(rows: pd.DataFrame, asked_for: Iterable[str] = ()) -> dict[str, Any]:
+    """All that the script draws; `asked_for` are learners that are listed even without scores."""
+    curves, worlds, found = _bars(rows), worlds_of(rows), in_order(rows["learner"])
+    grids = _grids(worlds)
+    order = [name for grid in grids for name in grid["worlds"] if name is not None]
     return {
         "statistics": STATISTICS,
         "range": [FLOOR, CEILING],
-        "learners": [{"name": name, **_look(name, learners)} for name in learners],
-        "panels": panels,
+        "learners": [{"name": name, **page_style(name, found)} for name in found],
+        "without_scores": in_order(set(asked_for) - set(found)),
+        "parameters": list(worlds.columns),
+        "grids": grids,
+        "panels": [_panel(name, worlds.loc[name], curves[curves[WORLD] == name]) for name in order],
         "differences": [
-            {"first": first, "second": second, "cells": _cells(paired_differences(rows, first, second), names)}
-            for first, second in combinations(learners, 2)
+            {"first": first, "second": second, "cells": _cells(paired_differences(rows, first, second))}
+            for first, second in combinations(found, 2)
         ],
     }
 
 
 def _bars(rows: pd.DataFrame) -> pd.DataFrame:
-    """`learning_curves` with the ends of the error bars of every statistic, and the mean of the constant rule."""
-    groups = rows.groupby([*FAMILY, "learner", "size"])
-    curves = learning_curves(rows).assign(
-        constant=groups["constant"].mean().to_numpy(), success_sem=groups["success"].sem().to_numpy()
-    )
+    """`learning_curves` with the ends of the error bars of every statistic."""
+    curves = learning_curves(rows)
     for statistic in ("t", "success"):
         for end, sign in (("low", -1), ("high", 1)):
             curves[f"{statistic}_{end}"] = curves[statistic] + sign * curves[f"{statistic}_sem"]
     return curves
 
 
-def _panel(curves: pd.DataFrame, names: dict[Family, str]) -> dict[str, Any]:
-    """One family: its name, what is common to its trials, and the curve of every learner."""
-    columns = ["size", "trials", *(f"{name}{end}" for name in STATISTICS for end in ("", "_low", "_high"))]
-    n, k, b = next(curves[FAMILY].itertuples(index=False, name=None))
+def _grids(worlds: pd.DataFrame) -> list[dict[str, Any]]:
+    """The paper's worlds in the columns of its overview, then the others in their order, in any number of columns."""
+    own = paper.select(worlds)
+    lines = paper.arrange(own)
+    others = [name for name in worlds.index if name not in own.index]
+    fixed = {"columns": len(lines[0]) if lines else 0, "worlds": [name for line in lines for name in line]}
+    return [grid for grid in (fixed, {"columns": 0, "worlds": others}) if grid["worlds"]]
+
+
+def _panel(name: str, parameters: "pd.Series[Any]", curves: pd.DataFrame) -> dict[str, Any]:
+    """One world: its name and parameters, what is common to its trials, and the curve of every learner."""
+    columns = ["size", "trials", *(f"{statistic}{end}" for statistic in STATISTICS for end in ("", "_low", "_high"))]
     return {
-        "family": names[n, k, b],
-        "n": n,
-        "k": k,
-        "b": b,
+        "world": name,
+        "parameters": [_simple(value) for value in parameters],
         "trials": int(curves["trials"].max()),
         "constant": float(curves["constant"].mean()),
         "headroom": float(curves["headroom"].mean()),
-        "curves": {name: curve[columns].to_dict("list") for name, curve in curves.groupby("learner")},
+        "curves": {learner: curve[columns].to_dict("list") for learner, curve in curves.groupby("learner")},
     }
 
 
-def _cells(differences: pd.DataFrame, names: dict[Family, str]) -> list[list[Any]]:
-    """Family, size, trials, difference, low and high of every cell of the heat map."""
-    columns = [*FAMILY, "size", "trials", "difference", "low", "high"]
-    cells = differences[columns].itertuples(index=False, name=None)
-    return [[names[n, k, b], *values] for n, k, b, *values in cells]
+def _simple(value: Any) -> Any:
+    """Value of a parameter for JSON; None where a world does not have it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return value if isinstance(value, bool | int | float | str) else str(value)
 
 
-def _look(learner: str, learners: list[str]) -> dict[str, str]:
-    """Colour, marker and line of a learner, as in the figures."""
-    turn = COLORS.index(style(learner, learners)["color"])
-    return {"color": COLORS[turn], "symbol": SYMBOLS[turn], "dash": DASHES[turn]}
+def _cells(differences: pd.DataFrame) -> list[list[Any]]:
+    """World, size, trials, difference, low and high of every cell of the heat map."""
+    columns = [WORLD, "size", "trials", "difference", "low", "high"]
+    return [list(cell) for cell in differences[columns].itertuples(index=False, name=None)]
 
 
-def _where(failure: Failure) -> str:
-    """What failed, in words."""
-    trial = f"{failure.task} trial {failure.trial}"
-    return f"{trial}, size {failure.size}, {failure.learner}" if failure.learner else trial
+def _summary(parts: Sequence[Part], data: dict[str, Any]) -> str:
+    """How much the page shows, in words."""
+    counts = [part.reading.counts for part in parts if part.reading.counts is not None]
+    in_tables = sum(len(part.reading.rows) for part in parts if part.reading.counts is None)
+    done, wanted, failed = (sum(getattr(one, name) for one in counts) for name in ("done", "scores_wanted", "failed"))
+    without = ", ".join(data["without_scores"])
+    learners = len(data["learners"]) + len(data["without_scores"])
+    shown = [
+        f"{_counted(len(data['panels']), 'world')}, {_counted(learners, 'learner')}",
+        *([f" (without scores: {without})"] if without else []),
+        *([f"; {done:,} of {wanted:,} scores done, {failed:,} failed"] if counts else []),
+        *([f"; {_counted(in_tables, 'score')} from tables, which do not list failures"] if in_tables else []),
+    ]
+    return "".join(shown)
 
 
-def _commands(name: str) -> list[str]:
-    """Shell commands that make the page again from the experiment that it holds."""
-    experiment, store, page = map(shlex.quote, (f"{name}.json", f"again/{name}.db", f"again/{name}.html"))
-    return [f"ciabench run --from {experiment} --out again", f"ciabench report {store} --out {page}"]
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _experiment_file(part: Part) -> dict[str, str]:
+    """File from which a source can be made again."""
+    return {"name": part.name, "text": json.dumps(part.provenance, indent=2)}
+
+
+def _origins(part: Part) -> list[tuple[str, str]]:
+    """Labels and values of what is known of the making of a source."""
+    spec = part.experiment
+    known = [
+        ("seed", spec.get("seed")),
+        ("trials per world", spec.get("trials")),
+        ("hash of the experiment", part.provenance.get("hash")),
+    ]
+    for environment in _list(part.provenance.get("environments")):
+        if isinstance(environment, dict):
+            known += [("made with", _software(environment)), ("libraries", _libraries(environment))]
+    return [(label, str(value)) for label, value in known if value not in (None, "")]
+
+
+def _software(environment: dict[str, Any]) -> str:
+    """Package, commit, Python and machine, as far as they are known."""
+    commit = environment.get("commit")
+    changes = " with changes" if environment.get("dirty") else ""
+    named = [
+        f"ciabench {environment.get('ciabench', '')}" + (f" at {str(commit)[:12]}{changes}" if commit else ""),
+        f"Python {environment.get('python', '')}",
+        *(str(environment[key]) for key in ("platform", "cpu") if key in environment),
+        *([f"{environment['cores']} cores"] if "cores" in environment else []),
+    ]
+    return ", ".join(named)
+
+
+def _libraries(environment: dict[str, Any]) -> str:
+    """Names and versions of libraries."""
+    libraries = environment.get("libraries")
+    named = [f"{name} {version}" for name, version in libraries.items()] if isinstance(libraries, dict) else []
+    return ", ".join([*named, *map(str, _list(environment.get("blas")))])
+
+
+def _commands(parts: Sequence[Part]) -> list[str]:
+    """Shell commands that make the page again from the experiments that it holds."""
+    runs, sources = [], []
+    for part in parts:
+        if not part.experiment:
+            sources.append(part.file)
+            continue
+        name = str(part.experiment.get("name", part.name))
+        folder = "again" if part.name == name else f"again-{part.name}"
+        runs.append(shlex.join(["ciabench", "run", "--from", f"{part.name}.json", "--out", folder]))
+        sources.append(f"{folder}/{name}.db")
+    return [*runs, shlex.join(["ciabench", "report", *sources, "--out", "again/report.html"])] if runs else []
 
 
 def _finite(value: Any) -> Any:
-    """Replace numbers that JSON can not hold by None; keep six digits of the others."""
+    """Replace numbers that JSON cannot hold by None; keep six digits of the others."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -7,8 +7,8 @@ sizes.sort((one, other) => one - other);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const coarse = matchMedia("(pointer: coarse)");
 const BARS = {
-  t: "Means over trials; bars: standard error. Triangles: T below the axis.",
-  pooled: "Gains over the constant rule, summed over trials, by what could be gained; bars: 95% bootstrap interval. Triangles: below the axis.",
+  t: "Means over trials; bars: standard error. Arrows: T below the axis.",
+  pooled: "Gains over the constant rule, summed over trials, divided by those of the best rule; bars: 95% bootstrap interval. Arrows: below the axis.",
   success: "Means over trials; bars: standard error. Lines: the best rule (solid) and the best constant rule (dotted).",
 };
 const state = { off: new Set(), statistic: "t", axis: "log", printing: false };
@@ -22,12 +22,7 @@ function element(tag, text, attributes = {}) {
   return made;
 }
 
-function hue(color) {
-  if (!isDark()) return color;
-  const parts = [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16));
-  const share = 0.8 - (0.4 * Math.max(...parts)) / 255;
-  return `rgb(${parts.map((part) => Math.round(part + share * (255 - part))).join(", ")})`;
-}
+const hue = (learner) => learner.color[isDark() ? "dark" : "light"];
 
 function number(value, digits = 3) {
   return value === null ? "–" : `${value < 0 ? "−" : ""}${Math.abs(value).toFixed(digits)}`;
@@ -42,28 +37,32 @@ function trace(panel, learner) {
   const gap = (end) => end.map((value, point) => (value === null ? 0 : Math.abs(value - values[point])));
   return {
     name: learner.name, x: curve.size, y: values, mode: "lines+markers",
-    line: { color: hue(learner.color), dash: learner.dash, width: 1.8 },
-    marker: { color: hue(learner.color), symbol: learner.symbol, size: 7 },
+    line: { color: hue(learner), dash: learner.dash, width: 1.8 },
+    marker: { color: hue(learner), symbol: learner.symbol, size: 7 },
     error_y: { type: "data", array: gap(high), arrayminus: gap(low), thickness: 1.2, width: 3 },
     text: values.map((value, point) => number(value) + (low[point] === null ? "" : ` (${number(low[point])} … ${number(high[point])})`)),
     hovertemplate: "%{text}",
   };
 }
 
-function cutTrace(panel, learner) {
-  const curve = panel.curves[learner.name];
-  const cut = curve.size.filter((_, point) => curve[state.statistic][point] < data.range[0]);
-  return {
-    name: learner.name, x: cut, y: cut.map(() => data.range[0] + 0.04), mode: "markers", hoverinfo: "skip",
-    marker: { color: hue(learner.color), symbol: "triangle-down", size: 10 },
-  };
-}
+const present = (panel) => shown().filter((learner) => learner.name in panel.curves);
 
-function traces(panel) {
-  const present = shown().filter((learner) => learner.name in panel.curves);
-  const curves = present.map((learner) => trace(panel, learner));
-  if (state.statistic === "success") return curves;
-  return curves.concat(present.map((learner) => cutTrace(panel, learner)).filter((cut) => cut.x.length));
+/* Arrows at the floor, one for each learner whose value lies below, side by side. */
+function arrows(panel) {
+  if (state.statistic === "success") return [];
+  const below = new Map();
+  for (const learner of present(panel)) {
+    const curve = panel.curves[learner.name];
+    curve.size.forEach((size, point) => {
+      const value = curve[state.statistic][point];
+      if (value !== null && value < data.range[0]) below.set(size, [...(below.get(size) ?? []), learner]);
+    });
+  }
+  return [...below].flatMap(([size, learners]) => learners.map((learner, place) => ({
+    x: state.axis === "log" ? Math.log10(size) : size, y: data.range[0] + 0.01, ax: 0, ay: -15, text: "", showarrow: true,
+    xshift: Math.min(8, 32 / learners.length) * (place - (learners.length - 1) / 2),
+    arrowhead: 2, arrowwidth: 1.6, arrowcolor: hue(learner), name: learner.name,
+  })));
 }
 
 function level(y, color, dash) {
@@ -83,6 +82,7 @@ function layout(panel) {
     dragmode: coarse.matches ? false : "zoom",
     xaxis: { ...axis, type: state.axis, title: { text: "training examples", standoff: 6 }, dtick: state.axis === "log" ? 1 : undefined, nticks: 5, tickformat: ",d", hoverformat: ",d", unifiedhovertitle: { text: "%{x} examples" } },
     yaxis: { ...axis, title: { text: data.statistics[state.statistic], standoff: 4 }, ...(raw ? { autorange: true } : { range: data.range, dtick: 0.5 }) },
+    annotations: arrows(panel),
     shapes: [level(low, ink, raw ? "dot" : "solid"), level(high, ink, "solid")],
     ...(state.printing ? { width: 320, height: 250 } : { autosize: true }),
   };
@@ -90,7 +90,7 @@ function layout(panel) {
 
 function draw(plot) {
   const panel = data.panels[plot.dataset.panel];
-  Plotly.react(plot, traces(panel), layout(panel), { responsive: true, displaylogo: false, displayModeBar: false });
+  Plotly.react(plot, present(panel).map((learner) => trace(panel, learner)), layout(panel), { responsive: true, displaylogo: false, displayModeBar: false });
   plot.dataset.drawn = "yes";
 }
 
@@ -121,19 +121,27 @@ function step(event) {
   Plotly.Fx.hover(plot, { xval: known[place] });
 }
 
+function addPanel(panel, position) {
+  const figure = element("figure", "", { class: "panel" });
+  const caption = element("figcaption", "");
+  const note = `${panel.trials.toLocaleString("en")} ${panel.trials === 1 ? "trial" : "trials"}, mean headroom ${number(panel.headroom)}`;
+  caption.append(element("h3", panel.world), element("span", note, { class: "note" }));
+  const label = `Curves of ${panel.world}; left and right arrow keys read the values`;
+  const plot = element("div", "", { class: "plot", "data-panel": position, tabindex: 0, role: "img", "aria-label": label });
+  plot.addEventListener("keydown", step);
+  figure.append(caption, plot);
+  near.observe(plot);
+  return figure;
+}
+
 function addPanels() {
-  data.panels.forEach((panel, position) => {
-    const figure = element("figure", "", { class: "panel" });
-    const caption = element("figcaption", "");
-    const told = `${panel.trials.toLocaleString("en")} ${panel.trials === 1 ? "trial" : "trials"}, mean headroom ${number(panel.headroom)}`;
-    caption.append(element("h3", panel.family), element("span", told, { class: "note" }));
-    const label = `Curves of ${panel.family}; left and right arrow keys read the values`;
-    const plot = element("div", "", { class: "plot", "data-panel": position, tabindex: 0, role: "img", "aria-label": label });
-    plot.addEventListener("keydown", step);
-    figure.append(caption, plot);
-    byId("panels").append(figure);
-    near.observe(plot);
-  });
+  const places = new Map(data.panels.map((panel, position) => [panel.world, position]));
+  for (const { columns, worlds } of data.grids) {
+    const grid = element("div", "", { class: columns ? "panels fixed" : "panels" });
+    grid.style.setProperty("--columns", columns);
+    grid.append(...worlds.map((world) => (world === null ? element("div", "", { class: "hole" }) : addPanel(data.panels[places.get(world)], places.get(world)))));
+    byId("panels").append(grid);
+  }
 }
 
 /* Controls. */
@@ -144,7 +152,7 @@ function swatch(learner) {
   svg.setAttribute("height", 10);
   svg.setAttribute("aria-hidden", "true");
   svg.innerHTML = '<line x1="0" y1="5" x2="26" y2="5" stroke-width="3"/>';
-  svg.firstChild.setAttribute("stroke", hue(learner.color));
+  svg.firstChild.setAttribute("stroke", hue(learner));
   if (learner.dash !== "solid") svg.firstChild.setAttribute("stroke-dasharray", learner.dash.replaceAll("px", ""));
   return svg;
 }
@@ -161,6 +169,11 @@ function addLearners() {
       redraw();
     });
     label.append(box, swatch(learner), element("span", learner.name));
+    byId("learners").append(label);
+  }
+  for (const name of data.without_scores) {
+    const label = element("label", "", { class: "absent" });
+    label.append(element("input", "", { type: "checkbox", disabled: "" }), element("span", `${name} (no scores)`));
     byId("learners").append(label);
   }
 }
@@ -188,7 +201,7 @@ function differences() {
     if (pair.first === first && pair.second === second) return pair.cells;
     if (pair.first === second && pair.second === first) {
       const minus = (value) => (value === null ? null : -value);
-      return pair.cells.map(([family, size, trials, mean, low, high]) => [family, size, trials, minus(mean), minus(high), minus(low)]);
+      return pair.cells.map(([world, size, trials, mean, low, high]) => [world, size, trials, minus(mean), minus(high), minus(low)]);
     }
   }
   return [];
@@ -196,16 +209,17 @@ function differences() {
 
 function heatCell(cell, strongest) {
   if (cell === undefined) return element("td", "");
-  const [family, size, trials, mean, low, high] = cell;
-  const told = element("td", `${mean > 0 ? "+" : ""}${number(mean, 2)}`);
-  told.append(element("small", low === null ? "" : `${number(low, 2)} … ${number(high, 2)}`));
-  told.title = `${family}, ${size.toLocaleString("en")} examples, ${trials.toLocaleString("en")} trials: ${number(mean)}, 95% interval ${number(low)} … ${number(high)}`;
+  const [world, size, trials, mean, low, high] = cell;
+  const made = element("td", `${mean > 0 ? "+" : ""}${number(mean, 2)}`);
+  made.append(element("small", low === null ? "" : `${number(low, 2)} … ${number(high, 2)}`));
+  made.title = `${world}, ${size.toLocaleString("en")} examples, ${trials.toLocaleString("en")} trials: ${number(mean)}, 95% interval ${number(low)} … ${number(high)}`;
   const ahead = low !== null && low * high > 0;
   const winner = data.learners.find((learner) => learner.name === byId(mean > 0 ? "first" : "second").value);
-  const share = ahead ? 20 + 45 * Math.min(Math.abs(mean) / strongest, 1) : 6;
-  told.style.background = `color-mix(in srgb, ${hue(winner.color)} ${share.toFixed(0)}%, var(--paper))`;
-  told.classList.toggle("ahead", ahead);
-  return told;
+  const most = winner.cell[isDark() ? "dark" : "light"];
+  const share = ahead ? 20 + (most - 20) * Math.min(Math.abs(mean) / strongest, 1) : 6;
+  made.style.background = `color-mix(in srgb, ${hue(winner)} ${share.toFixed(0)}%, var(--paper))`;
+  made.classList.toggle("ahead", ahead);
+  return made;
 }
 
 function drawHeatmap() {
@@ -214,12 +228,12 @@ function drawHeatmap() {
   table.replaceChildren(element("caption", `T of ${byId("first").value} minus T of ${byId("second").value}`));
   const strongest = Math.min(Math.max(...cells.map((cell) => Math.abs(cell[3])), 1e-9), 0.5);
   const head = table.createTHead().insertRow();
-  head.append(element("th", "family"), ...sizes.map((size) => element("th", size.toLocaleString("en"), { scope: "col" })));
+  head.append(element("th", "world"), ...sizes.map((size) => element("th", size.toLocaleString("en"), { scope: "col" })));
   const body = table.createTBody();
   for (const panel of data.panels) {
     const row = body.insertRow();
-    const found = new Map(cells.filter((cell) => cell[0] === panel.family).map((cell) => [cell[1], cell]));
-    row.append(element("th", panel.family, { scope: "row" }), ...sizes.map((size) => heatCell(found.get(size), strongest)));
+    const found = new Map(cells.filter((cell) => cell[0] === panel.world).map((cell) => [cell[1], cell]));
+    row.append(element("th", panel.world, { scope: "row" }), ...sizes.map((size) => heatCell(found.get(size), strongest)));
   }
 }
 
@@ -246,18 +260,20 @@ function save(text, type, name) {
 
 function toCsv(rows) {
   const quoted = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  return rows.map((row) => row.map((value) => quoted(String(value ?? ""))).join(",")).join("\n") + "\n";
+  /* A text that begins as a formula would be run by spreadsheets. */
+  const text = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? ""));
+  return rows.map((row) => row.map((value) => quoted(text(value))).join(",")).join("\n") + "\n";
 }
 
 function curveTable() {
   const statistic = state.statistic;
-  const rows = [["family", "n", "k", "b", "learner", "size", "trials", statistic, `${statistic}_low`, `${statistic}_high`]];
+  const rows = [["world", ...data.parameters, "learner", "size", "trials", statistic, `${statistic}_low`, `${statistic}_high`]];
   for (const panel of data.panels) {
-    for (const learner of shown().filter((one) => one.name in panel.curves)) {
+    for (const learner of present(panel)) {
       const curve = panel.curves[learner.name];
       curve.size.forEach((size, point) => {
         const values = ["", "_low", "_high"].map((end) => curve[statistic + end][point]);
-        rows.push([panel.family, panel.n, panel.k, panel.b, learner.name, size, curve.trials[point], ...values]);
+        rows.push([panel.world, ...panel.parameters, learner.name, size, curve.trials[point], ...values]);
       });
     }
   }
@@ -266,7 +282,7 @@ function curveTable() {
 
 function differenceTable() {
   const pair = [byId("first").value, byId("second").value];
-  const head = ["family", "size", "trials", "difference", "low", "high", "first", "second"];
+  const head = ["world", "size", "trials", "difference", "low", "high", "first", "second"];
   return [head, ...differences().map((cell) => [...cell, ...pair])];
 }
 
@@ -274,7 +290,10 @@ function addDownloads() {
   const csv = (table, what) => () => save(toCsv(table()), "text/csv", `${data.name}-${what}.csv`);
   byId("download-curves").addEventListener("click", csv(curveTable, "curves"));
   byId("download-differences").addEventListener("click", csv(differenceTable, "differences"));
-  byId("download-experiment").addEventListener("click", () => save(data.provenance, "application/json", `${data.name}.json`));
+  for (const button of document.querySelectorAll("button[data-source]")) {
+    const { name, text } = data.sources[button.dataset.source];
+    button.addEventListener("click", () => save(text, "application/json", `${name}.json`));
+  }
 }
 
 function refresh() {
