@@ -70,14 +70,21 @@ def files(folder: Path, suffix: str) -> list[Path]:
 
 
 def drop_old_kernels(folders: list[Path], caches: list[Path]) -> None:
-    """Delete kernels that are older than any source file of any of the folders; ignore times in the future."""
+    """Delete kernels that are older than any source file of any of the folders; ignore times in the future.
+
+    Data files without an index, of kernels that were deleted or have moved to another line, go with them.
+    """
     now = time.time()
-    with suppress(OSError):
-        changes = [source.stat().st_mtime for folder in folders for source in folder.glob("*.py")]
-        newest = max((change for change in changes if change <= now), default=0.0)
-        for index in (index for folder in caches for index in files(folder, ".nbi")):
+    changes = [source.stat().st_mtime for folder in folders for source in folder.glob("*.py")]
+    newest = max((change for change in changes if change <= now), default=0.0)
+    for index in (index for folder in caches for index in files(folder, ".nbi")):
+        with suppress(OSError):  # another process may have deleted it
             if index.stat().st_mtime < newest:
                 index.unlink()
+    for data in (data for folder in caches for data in files(folder, ".nbc")):
+        with suppress(OSError):
+            if not data.with_suffix("").with_suffix(".nbi").exists():
+                data.unlink()
 
 
 def drop_damaged_kernels(caches: list[Path]) -> None:

@@ -129,13 +129,12 @@ def test_damaged_files_are_found_and_no_others(compiled, tmp_path, suffix, damag
 
 
 def test_old_kernels_are_dropped_and_sources_from_the_future_are_ignored(tmp_path):
-    old, new, source, future = (tmp_path / name for name in ("old.nbi", "new.nbi", "source.py", "future.py"))
-    for path, changed in ((old, 1), (source, 2), (new, 3), (future, time.time() + 1e6)):
-        path.touch()
-        os.utime(path, (changed, changed))
+    times = {"f-1.py311.nbi": 1, "f-1.py311.1.nbc": 1, "source.py": 2, "f-2.py311.nbi": 3, "f-2.py311.12.nbc": 3}
+    for name, changed in {**times, "future.py": time.time() + 1e6}.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (changed, changed))
     kernels.drop_old_kernels([tmp_path], [tmp_path])
-    assert not old.exists()
-    assert new.exists()
+    assert {path.name for path in kept(tmp_path, ".nbi", ".nbc")} == {"f-2.py311.nbi", "f-2.py311.12.nbc"}
 
 
 def test_all_rooms_with_kernels_are_watched():

@@ -5,8 +5,8 @@ The last column of the design matrix is 1:
     complete    [ x | 1 ]                  (s, a + 1)
     missing     [ x = 1 | observed | 1 ]   (s, 2a + 1)
 
-Which of the two it is stands in the problem's `Layout`. Its columns are cut into groups of four, and a row holds one
-of 16 patterns in each group: its *pieces*. Only products with the matrix are needed, never the matrix itself: once the
+The problem's `Layout` says which of the two it is. Its columns are cut into groups of four, and a row holds one of 16
+patterns in each group: its *pieces*. Only products with the matrix are needed, never the matrix itself: once the
 columns of every piece have been summed, a row adds a quarter as many numbers as it has columns. The pieces of a sparse
 row are the columns of its ones.
 """
