@@ -1,57 +1,90 @@
 """Renew `results/reference` from finished experiments: `make reference` runs them first.
 
 Rows as CSV with their provenance beside them, the six figures and the overview as PNG, and the claims tested on all
-rows together, with their verdicts in the README.
+rows together, with their verdicts in the README and in the package. `--claims-only` tests the claims on the committed
+rows again, and runs and draws nothing.
 """
 
+import argparse
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib
-
-from ciabench import Results
 from ciabench.findings import verdicts
 from ciabench.findings.claims import Finding, check_claims
-from ciabench.findings.figures import write_figures
 from ciabench.findings.selection import combined
-from ciabench.lab.storage.export import export
-from ciabench.lab.storage.store import Store
+from ciabench.findings.tester import REFERENCE as PACKAGE_DATA
+from ciabench.lab.storage.rows import read
 
 EXPERIMENTS = ("paper", "omitted", "beyond", "spelling")
 DRAWN = ("paper", "spelling")
-RESULTS = Path("results")
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "results"
 REFERENCE = RESULTS / "reference"
-README = Path("README.md")
+README = ROOT / "README.md"
+PACKAGE = ROOT / "src" / "ciabench" / "findings"
 
 
-def put_into_readme(findings: list[Finding]) -> None:
-    """Renew the table of verdicts between its marks."""
-    before, _, rest = README.read_text(encoding="utf-8").partition("<!-- claims -->\n")
-    after = rest.partition("<!-- /claims -->")[2]
-    lines = ["| id | claim | verdict |", "|---|---|---|"]
-    lines += [f"| {finding.id} | {finding.claim} | {finding.verdict} |" for finding in findings]
-    table = "\n".join(["", *lines, "", ""])
-    README.write_text(f"{before}<!-- claims -->\n{table}<!-- /claims -->{after}", encoding="utf-8")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--claims-only", action="store_true", help="Test the claims on the committed rows again.")
+    if not parser.parse_args(arguments).claims_only:
+        renew_rows()
+        renew_figures()
+    findings = reference_findings()
+    renew_claims(findings)
+    sys.stdout.write(verdicts.to_markdown(findings))
 
 
-def main() -> None:
-    matplotlib.use("agg")
+def renew_rows() -> None:
+    """Export the rows of every experiment."""
+    from ciabench.lab.storage.export import export
+    from ciabench.lab.storage.store import Store
+
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for name in EXPERIMENTS:
         with Store(RESULTS / f"{name}.db") as store:
             export(store, "csv", REFERENCE / f"{name}.csv.gz", timings=False)
-    tables = {name: Results(REFERENCE / f"{name}.csv.gz").rows() for name in EXPERIMENTS}
+
+
+def renew_figures() -> None:
+    """Draw the figures of the reference."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from ciabench.findings.figures import write_figures
+
     with tempfile.TemporaryDirectory() as folder:
-        for path in (path for name in DRAWN for path in write_figures(tables[name], folder)):
-            if path.suffix == ".png":
-                shutil.copy(path, REFERENCE / path.name)
-    findings = check_claims(combined(tables.values()))
+        for name in DRAWN:
+            for path in write_figures(read(REFERENCE / f"{name}.csv.gz").rows, folder):
+                if path.suffix == ".png":
+                    shutil.copy(path, REFERENCE / path.name)
+
+
+def reference_findings() -> list[Finding]:
+    """Findings on all committed rows together."""
+    rows = combined(read(REFERENCE / f"{name}.csv.gz").rows for name in EXPERIMENTS)
+    return check_claims(rows, beside_reference=False)
+
+
+def renew_claims(findings: list[Finding]) -> None:
+    """Write the findings beside the rows, their verdicts into the package and into the README."""
     (REFERENCE / "claims.md").write_text(verdicts.to_markdown(findings), encoding="utf-8")
     (REFERENCE / "claims.json").write_text(verdicts.to_json(findings), encoding="utf-8")
-    put_into_readme(findings)
-    sys.stdout.write(verdicts.to_markdown(findings))
+    (PACKAGE / PACKAGE_DATA).write_text(verdicts.to_reference(findings), encoding="utf-8")
+    README.write_text(with_table(README.read_text(encoding="utf-8"), findings), encoding="utf-8")
+
+
+def with_table(readme: str, findings: list[Finding]) -> str:
+    """README with a new table of verdicts between its marks."""
+    before, _, rest = readme.partition("<!-- claims -->\n")
+    after = rest.partition("<!-- /claims -->")[2]
+    lines = ["| id | claim | verdict | trials |", "|---|---|---|---|"]
+    lines += [f"| {one.id} | {one.claim} | {one.verdict} | {one.trials} |" for one in findings]
+    table = "\n".join(["", *lines, "", ""])
+    return f"{before}<!-- claims -->\n{table}<!-- /claims -->{after}"
 
 
 if __name__ == "__main__":

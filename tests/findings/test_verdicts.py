@@ -14,23 +14,41 @@ def findings():
     shown = Evidence("T of EM above 0.95", 0.98, 0.97, 0.99, "supports")
     never = Evidence("passing size at n = 75 over that at n = 10", float("nan"), 3.0, float("inf"), "undecided", 900)
     return [
-        Finding("C1", "EM learns faster", "reproduced", [shown], "all 1 tests hold"),
-        Finding("C9", "Winnow needs more", "not enough trials", [never], "about 900 trials would decide"),
-        Finding("C8", "margin helps", "no data", [], "no rows of basic Winnow"),
+        Finding("C1", "EM learns faster", "reproduced", [shown], "its one statement holds", "100", "reproduced", "300"),
+        Finding("C9", "Winnow needs more", "not enough trials", [never], "[few]", "40 to 100", "reproduced", "300"),
+        Finding("C8", "margin helps", "no data", [], "no rows of basic Winnow", "", "reproduced", "40"),
+        Finding("C11", "linear", "reproduced", [shown], "its one statement holds", "", "reproduced", ""),
+        Finding("B9", "new", "reproduced", [shown], "its one statement holds", "20"),
     ]
+
+
+@pytest.fixture
+def alone(findings):
+    """Findings of the reference itself."""
+    return [finding._replace(reference_verdict=None, reference_trials=None) for finding in findings]
 
 
 def test_markdown_has_a_line_for_every_claim_and_every_test(findings):
     text = verdicts.to_markdown(findings)
-    assert "| C1 | EM learns faster | **reproduced** | all 1 tests hold |" in text
     assert "| C9 | passing size at n = 75 over that at n = 10 | nan | 3.000 … inf | undecided |" in text
-    assert text.count("\n| C") == 5
+    assert text.count("\n| C") == 7
+
+
+def test_markdown_shows_the_reference_beside_every_verdict(findings, alone):
+    lines = verdicts.to_markdown(findings).splitlines()
+    reference = "reference: reproduced (300 trials)"
+    assert lines[2] == f"| C1 | EM learns faster | **reproduced** (100 trials); {reference} | its one statement holds |"
+    assert f"**not enough trials** (40 to 100 trials); {reference}" in lines[3]
+    assert "**no data**; reference: reproduced (40 trials)" in lines[4]
+    assert "| **reproduced**; reference: reproduced |" in lines[5]
+    assert "| **reproduced** (20 trials) |" in lines[6]
+    assert "reference" not in verdicts.to_markdown(alone)
 
 
 def test_json_is_strict_and_whole(findings):
-    told = json.loads(verdicts.to_json(findings), parse_constant=pytest.fail)
-    assert [finding["verdict"] for finding in told] == ["reproduced", "not enough trials", "no data"]
-    assert told[1]["evidence"][0] == {
+    entries = json.loads(verdicts.to_json(findings), parse_constant=pytest.fail)
+    assert [entry["verdict"] for entry in entries][:3] == ["reproduced", "not enough trials", "no data"]
+    assert entries[1]["evidence"][0] == {
         "statement": "passing size at n = 75 over that at n = 10",
         "estimate": None,
         "low": 3.0,
@@ -40,7 +58,24 @@ def test_json_is_strict_and_whole(findings):
     }
 
 
-def test_terminal_table_shows_verdicts(findings):
-    console = Console(width=120, record=True, file=io.StringIO())
+def test_json_has_trials_and_the_reference(findings, alone):
+    keys = ("trials", "reference_verdict", "reference_trials")
+    entries = json.loads(verdicts.to_json(findings))
+    assert [entries[1][key] for key in keys] == ["40 to 100", "reproduced", "300"]
+    assert [entries[4][key] for key in keys] == ["20", None, None]
+    assert set(keys) & set(json.loads(verdicts.to_json(alone))[0]) == {"trials"}
+
+
+def test_what_the_package_keeps_is_verdict_and_trials(alone):
+    kept = json.loads(verdicts.to_reference(alone))
+    assert kept["C9"] == {"verdict": "not enough trials", "trials": "40 to 100"}
+    assert list(kept) == ["C1", "C9", "C8", "C11", "B9"]
+
+
+def test_terminal_table_shows_verdicts_and_the_reference(findings):
+    console = Console(width=160, record=True, file=io.StringIO())
     console.print(verdicts.to_table(findings))
-    assert "not enough trials" in console.export_text()
+    text = console.export_text()
+    assert "not enough trials (40 to 100 trials)" in text
+    assert "reference: reproduced (300 trials)" in text
+    assert "[few]" in text

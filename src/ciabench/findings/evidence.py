@@ -4,6 +4,7 @@ A claim is a list of statements that must all hold. Each statement is tested in 
 when it is shown to hold, *contradicts* it when the opposite is shown, and is *undecided* otherwise.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,39 +13,151 @@ from scipy import stats
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
 
+Direction = Literal["above", "below", "within"]
 Outcome = Literal["supports", "contradicts", "undecided"]
 Verdict = Literal["reproduced", "not reproduced", "not enough trials", "no data"]
 
 POWER = 0.8
+TOO_FEW = "At least two trials are needed to estimate an error."
 
 
 class Level(NamedTuple):
-    """Error rates of one claim: of calling it reproduced wrongly, and of one of its tests contradicting it wrongly."""
+    """Error rates of one claim: of calling it reproduced wrongly, and of one of its tests contradicting it wrongly.
+
+    Examples
+    --------
+    >>> Level.of_claim(0.01, statements=4)
+    Level(support=0.01, contradict=0.0025)
+    """
 
     support: float
     contradict: float
 
+    @classmethod
+    def of_claim(cls, error_rate: float, statements: int) -> "Level":
+        """Levels of the tests of a claim of so many statements.
+
+        All of them must be shown, which needs no correction; one of them is enough to contradict the claim.
+        """
+        return cls(error_rate, error_rate / statements)
+
+
+class Trials(NamedTuple):
+    """Number of trials that something rests on: fewest and most, where worlds, sizes or learners differ.
+
+    Examples
+    --------
+    >>> str(Trials(100, 100)), str(Trials.joined([Trials(40, 100), Trials(300, 300)])), str(NO_TRIALS)
+    ('100', '40 to 300', '')
+    """
+
+    fewest: int
+    most: int
+
+    @classmethod
+    def joined(cls, parts: Iterable["Trials"]) -> "Trials":
+        """Trials of all parts together; those that rest on none do not count."""
+        counts = [part for part in parts if part.most]
+        return cls(min(part.fewest for part in counts), max(part.most for part in counts)) if counts else NO_TRIALS
+
+    def __str__(self) -> str:
+        if not self.most:
+            return ""
+        return f"{self.most}" if self.fewest == self.most else f"{self.fewest} to {self.most}"
+
+
+NO_TRIALS = Trials(0, 0)
+
 
 class Estimate(NamedTuple):
-    """A mean over trials, its standard error and degrees of freedom."""
+    """A mean over trials, its standard error and degrees of freedom, and the trials that it rests on."""
 
     mean: float
     error: float
     freedom: float
+    trials: Trials
 
     @classmethod
     def of(cls, values: Floats) -> "Estimate":
         """Estimate the mean of independent trials."""
         if len(values) < 2:
-            raise StoreError("one trial tells no error; a test needs at least two")
-        return cls(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))), len(values) - 1)
+            raise StoreError(TOO_FEW)
+        count = len(values)
+        error = float(np.std(values, ddof=1) / np.sqrt(count))
+        return cls(float(np.mean(values)), error, count - 1, Trials(count, count))
+
+    @classmethod
+    def average(cls, parts: Sequence["Estimate"]) -> "Estimate":
+        """Plain mean of independent estimates."""
+        return cls(
+            float(np.mean([part.mean for part in parts])),
+            float(np.sqrt(sum(part.error**2 for part in parts))) / len(parts),
+            sum(part.freedom for part in parts),
+            Trials.joined(part.trials for part in parts),
+        )
+
+    @property
+    def standardized(self) -> float:
+        """Mean in standard errors."""
+        return self.mean / self.error if self.error > 0 else float(np.copysign(np.inf, self.mean) if self.mean else 0.0)
 
     def __sub__(self, other: "Estimate") -> "Estimate":
         """Difference of two independent estimates (Welch)."""
         squares = self.error**2, other.error**2
         spread = squares[0] ** 2 / self.freedom + squares[1] ** 2 / other.freedom
         freedom = (squares[0] + squares[1]) ** 2 / spread if spread > 0 else self.freedom + other.freedom
-        return Estimate(self.mean - other.mean, float(np.sqrt(sum(squares))), freedom)
+        trials = Trials.joined([self.trials, other.trials])
+        return Estimate(self.mean - other.mean, float(np.sqrt(sum(squares))), freedom, trials)
+
+
+class Statement(NamedTuple):
+    """What a claim says of one mean; its level follows from how many statements the claim has.
+
+    Parameters
+    ----------
+    text : str
+        The statement in words.
+    estimate : Estimate
+        The mean that it is about.
+    bound : float
+    direction : {"above", "below", "within"}
+        Whether the mean lies above the bound, below it, or between −bound and bound.
+    candidates : int
+        Number of means of which this one was chosen because it speaks most clearly for the statement.
+    is_settled_by_trials : bool
+        Whether more trials would decide it; not so where the unit is something else.
+    """
+
+    text: str
+    estimate: Estimate
+    bound: float
+    direction: Direction = "above"
+    candidates: int = 1
+    is_settled_by_trials: bool = True
+
+    @property
+    def trials(self) -> Trials:
+        """Trials that the mean rests on."""
+        return self.estimate.trials
+
+    @property
+    def distance(self) -> float:
+        """How far the mean lies on the right side of the bound."""
+        if self.direction == "above":
+            return self.estimate.mean - self.bound
+        return self.bound - (abs(self.estimate.mean) if self.direction == "within" else self.estimate.mean)
+
+
+class IntervalStatement(NamedTuple):
+    """What a claim says of one quantity whose interval comes from elsewhere, or is exact; judged by that interval."""
+
+    text: str
+    estimate: float
+    low: float
+    high: float
+    bound: float
+    direction: Literal["above", "below"] = "above"
+    trials: Trials = NO_TRIALS
 
 
 class Evidence(NamedTuple):
@@ -58,61 +171,58 @@ class Evidence(NamedTuple):
     trials_needed: int | None = None
 
 
-def above(statement: str, estimate: Estimate, bound: float, level: Level) -> Evidence:
-    """Test that a mean exceeds a bound.
+def judge(statement: Statement | IntervalStatement, level: Level) -> Evidence:
+    """Test a statement and its opposite.
 
     Examples
     --------
     >>> trials = Estimate.of(np.array([0.3, 0.5, 0.4, 0.6, 0.2]))
-    >>> above("T > 0", trials, 0.0, Level(0.05, 0.05)).outcome
+    >>> judge(Statement("T > 0", trials, 0.0), Level(0.05, 0.05)).outcome
     'supports'
+    >>> judge(Statement("T > 1", trials, 1.0), Level(0.05, 0.05)).outcome
+    'contradicts'
     """
-    return _judged(statement, estimate, estimate.mean - bound, level)
+    if isinstance(statement, IntervalStatement):
+        return _judged_by_interval(statement)
+    own = Level(level.support / statement.candidates, level.contradict)
+    estimate, outcome = statement.estimate, _outcome(statement, own)
+    needed = _trials_needed(statement, own) if outcome == "undecided" and statement.is_settled_by_trials else None
+    half = estimate.error * float(stats.t.ppf(0.975, estimate.freedom))
+    return Evidence(statement.text, estimate.mean, estimate.mean - half, estimate.mean + half, outcome, needed)
 
 
-def below(statement: str, estimate: Estimate, bound: float, level: Level) -> Evidence:
-    """Test that a mean lies under a bound."""
-    return _judged(statement, estimate, bound - estimate.mean, level)
-
-
-def within(statement: str, estimate: Estimate, margin: float, level: Level) -> Evidence:
-    """Test that a mean lies in (−margin, margin): two one-sided tests."""
-    return _judged(statement, estimate, margin - abs(estimate.mean), level)
-
-
-def decided(statement: str, estimate: float, interval: tuple[float, float], bound: float) -> Evidence:
-    """Judge a statement 'estimate > bound' by an interval that was made at the right level."""
-    low, high = interval
-    outcome: Outcome = "supports" if low > bound else "contradicts" if high < bound else "undecided"
-    return Evidence(statement, estimate, low, high, outcome)
-
-
-def verdict(evidence: list[Evidence]) -> Verdict:
+def verdict(evidence: Sequence[Evidence]) -> Verdict:
     """What all the evidence says together."""
     outcomes = {one.outcome for one in evidence}
+    if not outcomes:
+        return "no data"
     if "contradicts" in outcomes:
         return "not reproduced"
     return "not enough trials" if "undecided" in outcomes else "reproduced"
 
 
-def _judged(statement: str, estimate: Estimate, distance: float, level: Level) -> Evidence:
-    """Judge by how far the mean lies on the right side of its bound."""
+def _judged_by_interval(statement: IntervalStatement) -> Evidence:
+    text, estimate, low, high, bound, direction, _ = statement
+    is_above, is_below = low > bound, high < bound
+    holds, fails = (is_above, is_below) if direction == "above" else (is_below, is_above)
+    return Evidence(text, estimate, low, high, "supports" if holds else "contradicts" if fails else "undecided")
+
+
+def _outcome(statement: Statement, level: Level) -> Outcome:
+    """Judge by how far the mean lies on the right side of its bound; "within" is two one-sided tests."""
+    estimate, distance = statement.estimate, statement.distance
     if estimate.error > 0:
         score = distance / estimate.error
         holds, fails = stats.t.sf(score, estimate.freedom), stats.t.cdf(score, estimate.freedom)
     else:
         holds, fails = float(distance <= 0), float(distance >= 0)
-    outcome: Outcome = (
-        "supports" if holds < level.support else "contradicts" if fails < level.contradict else "undecided"
-    )
-    half = estimate.error * float(stats.t.ppf(0.975, estimate.freedom))
-    needed = _trials_needed(estimate, distance, level) if outcome == "undecided" else None
-    return Evidence(statement, estimate.mean, estimate.mean - half, estimate.mean + half, outcome, needed)
+    return "supports" if holds < level.support else "contradicts" if fails < level.contradict else "undecided"
 
 
-def _trials_needed(estimate: Estimate, distance: float, level: Level) -> int | None:
+def _trials_needed(statement: Statement, level: Level) -> int | None:
     """Trials that would settle the question with 80% power, if the distance is what it seems; None if none would."""
+    estimate, distance = statement.estimate, statement.distance
     if distance == 0:
         return None
     wanted = stats.norm.isf(level.support if distance > 0 else level.contradict) + stats.norm.isf(1 - POWER)
-    return int(np.ceil((estimate.freedom + 1) * (wanted * estimate.error / distance) ** 2))
+    return int(np.ceil(estimate.trials.most * (wanted * estimate.error / distance) ** 2))

@@ -1,82 +1,95 @@
-"""Rows of one or more experiments, asked for by family and learner."""
+"""Rows of one or more experiments, selected by world and learner."""
 
 from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
-from ciabench.arrays import Floats
 from ciabench.errors import StoreError
-from ciabench.findings.curves import FAMILY, paired_trials
-from ciabench.findings.evidence import Estimate, Level
-from ciabench.lab.storage.results import TASK
+from ciabench.findings.curves import paired_trials
+from ciabench.findings.evidence import Estimate
+from ciabench.findings.spelling import of_pairs
+from ciabench.lab.storage.view import LABELS, WORLD
 
-Family = tuple[int, int, float]
-
-
-def named(family: Family) -> str:
-    """CIA(n, k, b)."""
-    return f"CIA({family[0]}, {family[1]}, {family[2]:g})"
+SAME_MODEL = 1e-9
+"""S_best and S_const of one model differ by less than this between platforms."""
 
 
-def family_names(rows: pd.DataFrame) -> dict[Family, str]:
-    """What the families of some rows are called: the two words of a pair, or CIA(n, k, b).
-
-    Examples
-    --------
-    >>> family_names(pd.DataFrame({"n": [10, 10], "k": [2, 3], "b": [0.9, 0.9]}))
-    {(10, 2, 0.9): 'CIA(10, 2, 0.9)', (10, 3, 0.9): 'CIA(10, 3, 0.9)'}
-    """
-    families = rows.drop_duplicates(FAMILY)
-    keys = list(families[FAMILY].itertuples(index=False, name=None))
-    return dict(zip(keys, families[TASK] if TASK in families else map(named, keys), strict=True))
+PAIRS = "pairs of words"
+"""Stands for every world that is a pair of words."""
 
 
 def combined(sources: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Rows of several result sets in one; sets that disagree about the same trial are refused."""
+    """Rows of several result sets in one, each once; sets that disagree about the same trial are refused.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"world": "a", "trial": 0, "size": 10, "learner": ["EM"], "best": 1.0, "constant": 0.5})
+    >>> len(combined([rows, rows]))
+    1
+    """
     rows = pd.concat(list(sources), ignore_index=True)
-    models = rows.groupby([*FAMILY, "trial"])[["best", "constant"]].nunique()
-    if (models > 1).any(axis=None):
-        n, k, b, trial = models.index[(models > 1).any(axis=1)][0]
-        raise StoreError(f"the results disagree about trial {trial} of {named((n, k, b))}: made with different seeds.")
-    return rows.drop_duplicates([*FAMILY, "trial", "size", "learner"])
+    models = rows.groupby([WORLD, "trial"])[["best", "constant"]]
+    disagree = ((models.max() - models.min()) > SAME_MODEL).any(axis=1)
+    if disagree.any():
+        world, trial = disagree.index[disagree][0]
+        raise StoreError(f"the results disagree about trial {trial} of {world}: they were made with different seeds.")
+    return rows.drop_duplicates(LABELS, ignore_index=True)
 
 
 class Data:
-    """Rows of one or more result sets, asked for by family and learner."""
+    """Rows of one or more result sets, selected by world and learner."""
 
-    def __init__(self, rows: pd.DataFrame, level: float) -> None:
+    def __init__(self, rows: pd.DataFrame) -> None:
         self.rows = rows
-        self.level = level
+        self._by_world = {str(world): group for world, group in rows.groupby(WORLD, sort=False)}
 
-    def levels(self, statements: int) -> Level:
-        """Error rates within a claim of so many statements."""
-        return Level(self.level, self.level / statements)
+    def holds(self, world: str) -> bool:
+        """Whether there are rows of a world, or of any pair of words."""
+        return world in self._by_world or (world == PAIRS and not of_pairs(self.rows).empty)
 
-    def lead(self, family: Family, first: str, second: str) -> dict[int, Floats]:
-        """T of `first` minus T of `second` in every trial, by size."""
-        paired = paired_trials(self.select(family, first, second), first, second)["difference"].unstack("size")
-        return {int(size): paired[size].dropna().to_numpy() for size in paired.columns}
+    def leads(self, world: str, first: str, second: str, least: float = 0, most: float = np.inf) -> dict[int, Estimate]:
+        """T of `first` minus T of `second` on the same trials, at every size in [least, most]."""
+        paired = self._differences(world, first, second, least, most).unstack("size")
+        return {int(size): Estimate.of(paired[size].dropna().to_numpy()) for size in sorted(paired.columns)}
 
-    def mean_lead(self, family: Family, first: str, second: str, sizes: tuple[int, int]) -> Estimate:
-        """Lead of `first` over `second`, averaged over the sizes in [low, high]."""
-        paired = paired_trials(self.select(family, first, second), first, second)["difference"].reset_index()
-        chosen = paired[paired["size"].between(*sizes)]
-        return Estimate.of(chosen.groupby("trial")["difference"].mean().to_numpy())
+    def mean_lead(self, world: str, first: str, second: str, least: float, most: float) -> Estimate:
+        """Lead of `first` over `second`, averaged over the sizes in [least, most]."""
+        means = self._differences(world, first, second, least, most).groupby("trial").mean()
+        return Estimate.of(np.asarray(means, dtype=np.float64))
 
-    def t(self, family: Family, learner: str, size: int) -> Floats:
-        """T of a learner in every trial."""
-        chosen = self.select(family, learner)
-        values = chosen[chosen["size"] == size].sort_values("trial")["t"].to_numpy()
+    def t(self, world: str, learner: str, size: int) -> Estimate:
+        """Mean T of a learner at one size."""
+        chosen = self.select(world, learner)
+        values = chosen[chosen["size"] == size].sort_values("trial")["t"].dropna().to_numpy()
         if not len(values):
-            raise StoreError(f"no rows of {learner} at size {size} for {named(family)}")
-        return values
+            raise StoreError(f"no rows of {learner} at size {size} for {world}")
+        return Estimate.of(values)
 
-    def select(self, family: Family, *learners: str) -> pd.DataFrame:
-        """Rows of some learners on one family; says what is missing."""
-        n, k, b = family
-        rows = self.rows[(self.rows["n"] == n) & (self.rows["k"] == k) & np.isclose(self.rows["b"], b)]
+    def sizes(self, world: str, *learners: str, most: float = np.inf) -> list[int]:
+        """Sizes up to `most` at which any of the learners was measured, in order; there must be one."""
+        sizes = sorted(int(size) for size in self.select(world, *learners)["size"].unique() if size <= most)
+        if not sizes:
+            raise StoreError(f"no rows at sizes up to {most:g} for {world}")
+        return sizes
+
+    def select(self, world: str, *learners: str) -> pd.DataFrame:
+        """Rows of some learners on one world; says what is missing."""
+        if world not in self._by_world:
+            raise StoreError(f"no rows of {world}")
+        rows = self._by_world[world]
+        known = set(rows["learner"].unique())
         for learner in learners:
-            if learner not in set(rows["learner"]):
-                raise StoreError(f"no rows of {learner} for {named(family)}")
+            if learner not in known:
+                raise StoreError(f"no rows of {learner} for {world}")
         return rows[rows["learner"].isin(learners)]
+
+    def _differences(self, world: str, first: str, second: str, least: float, most: float) -> "pd.Series[float]":
+        """T of `first` minus T of `second` by size and trial."""
+        paired = paired_trials(self.select(world, first, second), first, second)["difference"]
+        sizes = paired.index.get_level_values("size")
+        chosen = paired[(sizes >= least) & (sizes <= most)]
+        if chosen.empty:
+            limits = f"of at least {least:g}" if most == np.inf else f"from {least:g} to {most:g}"
+            raise StoreError(f"no rows of {first} and {second} at sizes {limits} for {world}")
+        return chosen

@@ -1,13 +1,17 @@
-"""Findings on the claims as text: a table for the terminal, Markdown and JSON for files."""
+"""Findings on the claims as text: a table for the terminal, Markdown and JSON for files.
+
+Beside a verdict stands that of the committed reference, with its trials: few trials of one's own often decide nothing.
+"""
 
 import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
-from ciabench.findings.claims import Finding
+from ciabench.findings.tester import Finding
 
 COLORS = {"reproduced": "green", "not reproduced": "red", "not enough trials": "yellow", "no data": "dim"}
 
@@ -16,15 +20,18 @@ def to_table(findings: Sequence[Finding]) -> Table:
     """Table for the terminal."""
     table = Table("id", "claim", "verdict", "evidence", show_lines=True)
     for finding in findings:
-        told = f"[{COLORS[finding.verdict]}]{finding.verdict}[/]"
-        table.add_row(finding.id, finding.claim, told, finding.note)
+        own = f"[{COLORS[finding.verdict]}]{finding.verdict}[/]{_trials(finding.trials)}"
+        cell = "\n".join([own, *_reference(finding)])
+        table.add_row(finding.id, finding.claim, cell, escape(finding.note))
     return table
 
 
 def to_markdown(findings: Sequence[Finding]) -> str:
     """Markdown table of the verdicts, then one of every test behind them."""
     lines = ["| id | claim | verdict | evidence |", "|---|---|---|---|"]
-    lines += [f"| {one.id} | {one.claim} | **{one.verdict}** | {one.note} |" for one in findings]
+    for one in findings:
+        cell = "; ".join([f"**{one.verdict}**{_trials(one.trials)}", *_reference(one)])
+        lines.append(f"| {one.id} | {one.claim} | {cell} | {one.note} |")
     lines += ["", "| id | test | measured | 95% interval | outcome |", "|---|---|---|---|---|"]
     for finding in findings:
         lines += [
@@ -35,11 +42,33 @@ def to_markdown(findings: Sequence[Finding]) -> str:
 
 
 def to_json(findings: Sequence[Finding]) -> str:
-    """JSON list of the findings, each with its evidence; what is not finite becomes null."""
-    told = [
-        {**finding._asdict(), "evidence": [_finite(one._asdict()) for one in finding.evidence]} for finding in findings
+    """JSON list of the findings, each with its evidence; numbers that are not finite become null."""
+    has_reference = any(finding.reference_verdict for finding in findings)
+    entries = [
+        {
+            **{key: value for key, value in finding._asdict().items() if has_reference or "reference" not in key},
+            "evidence": [_finite(one._asdict()) for one in finding.evidence],
+        }
+        for finding in findings
     ]
-    return json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_reference(findings: Sequence[Finding]) -> str:
+    """JSON of the verdicts alone: what the package keeps of its reference."""
+    kept = {finding.id: {"verdict": finding.verdict, "trials": finding.trials} for finding in findings}
+    return json.dumps(kept, indent=2) + "\n"
+
+
+def _trials(trials: str | None) -> str:
+    return f" ({trials} trials)" if trials else ""
+
+
+def _reference(finding: Finding) -> list[str]:
+    """What the reference found, in words, where that is known."""
+    if finding.reference_verdict is None:
+        return []
+    return [f"reference: {finding.reference_verdict}{_trials(finding.reference_trials)}"]
 
 
 def _finite(evidence: dict[str, Any]) -> dict[str, Any]:

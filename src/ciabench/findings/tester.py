@@ -1,0 +1,134 @@
+"""The tester of claims: applies the levels to the statements that claims make of rows.
+
+Levels. The paper's claims together are called reproduced wrongly with probability 5% at most, and those beyond the
+paper, whose ids start with B, have 5% of their own: a claim is tested at 5% / (number of claims of its kind). All
+statements of a claim must be shown, each at that level, which needs no further correction. One is enough to contradict
+it: that is tested at the level of the claim / (number of statements that it made of these rows). A statement about the
+clearest of several sizes is shown at the level / (number of sizes). Statements that bring their own interval are judged
+by it, whatever the level.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import NamedTuple
+
+from ciabench.errors import StoreError
+from ciabench.findings.evidence import (
+    Evidence,
+    IntervalStatement,
+    Level,
+    Statement,
+    Trials,
+    Verdict,
+    judge,
+    verdict,
+)
+from ciabench.findings.selection import Data
+
+ERROR_RATE = 0.05
+"""Of all claims of the paper together, and of all those beyond it."""
+
+REFERENCE = "reference_claims.json"
+SHOWN_CULPRITS = 3
+
+Statements = Sequence[Statement | IntervalStatement]
+Test = Callable[[Data], Statements]
+
+
+class Claim(NamedTuple):
+    """What a claim says, the worlds that it is about (none: it needs no rows), and the statements it makes of rows."""
+
+    text: str
+    worlds: tuple[str, ...]
+    test: Test
+
+
+class Finding(NamedTuple):
+    """A claim, what was found, the tests behind it, and what the committed reference found.
+
+    Parameters
+    ----------
+    id : str
+    claim : str
+    verdict : {"reproduced", "not reproduced", "not enough trials", "no data"}
+    evidence : list of Evidence
+        One test per statement.
+    note : str
+        What decided the verdict, in words.
+    trials : str
+        Trials behind the evidence, such as "100", or "40 to 300" from fewest to most; empty where there are none.
+    reference_verdict, reference_trials : str, optional
+        The same of the committed reference; None when the reference itself is tested.
+    """
+
+    id: str
+    claim: str
+    verdict: Verdict
+    evidence: list[Evidence]
+    note: str
+    trials: str = ""
+    reference_verdict: str | None = None
+    reference_trials: str | None = None
+
+
+def findings_of(claims: Mapping[str, Claim], data: Data, reference: Mapping[str, Mapping[str, str]]) -> list[Finding]:
+    """Test the claims of which at least one world is among the rows; those that need no rows only beside others."""
+    is_about = {identity: any(map(data.holds, claim.worlds)) for identity, claim in claims.items()}
+    if not any(is_about.values()):
+        return []
+    shown = [identity for identity, claim in claims.items() if is_about[identity] or not claim.worlds]
+    findings = [_finding(identity, claims[identity], data, error_rate(identity, claims)) for identity in shown]
+    return [_beside(finding, reference.get(finding.id)) for finding in findings]
+
+
+def error_rate(identity: str, claims: Iterable[str]) -> float:
+    """Level of a claim: 5%, shared by the claims of the paper, or by those beyond it.
+
+    Examples
+    --------
+    >>> error_rate("C1", ["C1", "C2", "B1"]), error_rate("B1", ["C1", "C2", "B1"])
+    (0.025, 0.05)
+    """
+    return ERROR_RATE / sum(other.startswith("B") == identity.startswith("B") for other in claims)
+
+
+def reference_verdicts() -> dict[str, dict[str, str]]:
+    """Verdicts of the committed reference, and their trials, by id of the claim."""
+    text = (files("ciabench.findings") / REFERENCE).read_text(encoding="utf-8")
+    found: dict[str, dict[str, str]] = json.loads(text)
+    return found
+
+
+def _beside(finding: Finding, reference: Mapping[str, str] | None) -> Finding:
+    """Finding with what the reference found, where that is known."""
+    if reference is None:
+        return finding
+    return finding._replace(reference_verdict=reference["verdict"], reference_trials=reference["trials"])
+
+
+def _finding(identity: str, claim: Claim, data: Data, error_rate: float) -> Finding:
+    try:
+        statements = claim.test(data)
+    except StoreError as missing:
+        return Finding(identity, claim.text, "no data", [], str(missing))
+    level = Level.of_claim(error_rate, len(statements))
+    evidence = [judge(statement, level) for statement in statements]
+    trials = Trials.joined(statement.trials for statement in statements)
+    return Finding(identity, claim.text, verdict(evidence), evidence, _note(evidence), str(trials))
+
+
+def _note(evidence: list[Evidence]) -> str:
+    """What decided the verdict, in words."""
+    for outcome, participle in (("contradicts", "contradicted"), ("undecided", "undecided")):
+        culprits = [one for one in evidence if one.outcome == outcome]
+        if culprits:
+            found = f"{len(culprits)} of {_counted(len(evidence))} {participle}: "
+            note = found + "; ".join(one.statement for one in culprits[:SHOWN_CULPRITS])
+            needed = [one.trials_needed for one in culprits if one.trials_needed is not None]
+            return f"{note}; about {max(needed):,} trials would decide" if needed else note
+    return f"all {_counted(len(evidence))} hold" if len(evidence) > 1 else "its one statement holds"
+
+
+def _counted(statements: int) -> str:
+    return f"{statements} statement" if statements == 1 else f"{statements} statements"
