@@ -1,15 +1,15 @@
-"""False alarms and power of the T-curve regression: `python experiments/regression_power.py`.
+"""False alarms and power of regression-testing T curves: `python experiments/regression_power.py [PAIRS [JOBS]]`.
 
 Trials come from a pool on three families of the paper, where EM and Winnow were fitted twice, with independent
 randomness (a parameter was changed too little to matter, which changes the seed). A pair of result sets is
 
 - unpaired: two disjoint draws of 100 trials from the pool,
-- paired: one draw of 100 trials; chance says for each which of its fits goes into which set. COV draws nothing at
-  random and is equal in both.
+- paired: one draw of 100 trials; a coin toss decides for each which of its fits goes into which set. COV is
+  deterministic and equal in both.
 
-A false alarm is any change that is found in any of the 45 points and 9 curves of a pair. For power T of one curve of
-EM or Winnow in a paired set is lowered: by 0.05 everywhere, or by 1 in a twentieth of the trials; what counts is the
-verdict on that very curve. Numbers after the script's name set the number of pairs and of processes.
+A false alarm is any change that is found in any of the 45 points and 9 curves of a pair. To measure power, T of one
+curve of EM or Winnow in a paired set is lowered: by 0.05 everywhere, or by 1 in a twentieth of the trials; what counts
+is the verdict on that very curve.
 """
 
 import sys
@@ -47,7 +47,7 @@ def make_pool(jobs: int) -> list[pd.DataFrame]:
 
 
 def drawn(rows: pd.DataFrame, trials: np.ndarray) -> pd.DataFrame:
-    """Those trials, numbered anew."""
+    """These trials, renumbered."""
     numbers = pd.Series(range(len(trials)), index=trials)
     return rows[rows["trial"].isin(trials)].assign(trial=lambda found: found["trial"].map(numbers))
 
@@ -57,20 +57,20 @@ def outcomes(pool: list[pd.DataFrame], pair: int) -> Iterator[tuple[str, str]]:
     rng = np.random.default_rng([1997, pair])
     trials = rng.permutation(POOL)[: 2 * TRIALS]
     first, other = drawn(pool[0], trials[:TRIALS]), drawn(pool[0], trials[TRIALS:])
-    yield "equal laws, unpaired", compare(first, other).verdict
+    yield "identically distributed, unpaired", compare(first, other).verdict
     old, new = exchanged(first, drawn(pool[1], trials[:TRIALS]), rng)
-    yield "equal laws, paired", compare(new, old).verdict
-    (n, k, b), learner = FAMILIES[rng.integers(len(FAMILIES))], ("EM", "Winnow")[rng.integers(2)]
-    curve = f"n == {n} and k == {k} and learner == '{learner}'"
+    yield "identically distributed, paired", compare(new, old).verdict
+    world, learner = CIAFamily(*FAMILIES[rng.integers(len(FAMILIES))]).name, ("EM", "Winnow")[rng.integers(2)]
+    curve = f"world == '{world}' and learner == '{learner}'"
     unlucky = new["trial"].isin(np.flatnonzero(rng.random(TRIALS) < DROP))
     for kind, drop in {f"drop of {DROP} everywhere": DROP, "drop of 1 in a twentieth of the trials": unlucky}.items():
         found = compare(new.assign(t=new["t"] - drop * new.eval(curve)), old).curves.query(curve)["verdict"].item()
         yield kind, found
-        yield f"{kind}, {learner} on CIA({n}, {k}, {b})", found
+        yield f"{kind}, {learner} on {world}", found
 
 
 def exchanged(first: pd.DataFrame, second: pd.DataFrame, rng: np.random.Generator) -> list[pd.DataFrame]:
-    """Two sets that share their trials, the rows of a trial exchanged or not by the toss of a coin."""
+    """Two sets that share their trials; a coin toss decides whether the rows of a trial are exchanged."""
     is_kept = rng.random(TRIALS) < 0.5
     return [
         pd.concat([first[is_first[first["trial"]]], second[~is_first[second["trial"]]]])

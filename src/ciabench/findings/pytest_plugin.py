@@ -1,6 +1,6 @@
-"""Pytest plug-in: T-curves under regression.
+"""Regression-testing T curves: a pytest plug-in with the fixture `t_curve_regression`.
 
-Only pytest is imported here, so that a project without T-curves pays nothing for the plug-in.
+Only pytest is imported here, so that the plug-in costs a project without T curves nothing.
 """
 
 import warnings
@@ -12,6 +12,8 @@ import pytest
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ciabench.findings.regression import Comparison
+
 FOLDER = "t_curves"
 OPTION = "--t-curves-update"
 
@@ -19,13 +21,16 @@ OPTION = "--t-curves-update"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that writes baselines."""
     parser.getgroup("ciabench").addoption(
-        OPTION, dest="t_curves_update", action="store_true", help="Write the baselines of T-curves instead of checking."
+        OPTION,
+        dest="t_curves_update",
+        action="store_true",
+        help="Write baselines of T curves instead of checking them.",
     )
 
 
 @pytest.fixture
 def t_curve_regression(request: pytest.FixtureRequest) -> "TCurveRegression":
-    """Check T-curves against baselines in the folder `t_curves` beside the test file."""
+    """Check T curves against baselines in the folder `t_curves` beside the test file."""
     return TCurveRegression(request.path.parent / FOLDER, request.config.getoption("t_curves_update"))
 
 
@@ -35,13 +40,13 @@ class TCurveRegression:
     Parameters
     ----------
     folder : Path
-        Holds one CSV file a baseline.
+        Holds one CSV file per baseline.
     is_updating : bool
-        Whether to write baselines instead of checking.
+        Whether to write baselines instead of checking them.
 
     Examples
     --------
-    A test asks for it by the name of the fixture:
+    A test requests it by the name of the fixture:
 
     >>> def test_my_learner(t_curve_regression):
     ...     rows = learning_curve(family, {"mine": Mine()}, sizes=[100, 1000], trials=100, random_state=0)
@@ -53,16 +58,16 @@ class TCurveRegression:
         self.is_updating = is_updating
 
     def check(self, rows: "pd.DataFrame", name: str, *, exact: bool = False) -> None:
-        """Fail the test if the T-curves of `rows` changed against the baseline; warn if there is not enough data.
+        """Fail the test if the T curves of `rows` differ from the baseline; warn if there is not enough data.
 
         Parameters
         ----------
         rows : DataFrame
-            As of `learning_curve`; give it a `random_state`, for trials on the same models say far more.
+            As returned by `learning_curve`; give it a `random_state`: trials on the same models are far more sensitive.
         name : str
-            Of the baseline.
+            Name of the baseline.
         exact : bool
-            Whether any number that differs in its last bit is a change; for the platform that wrote the baseline.
+            Whether both must have the same rows, equal to the last bit; for the platform that wrote the baseline.
         """
         __tracebackhide__ = True
         path = self.folder / f"{name}.csv"
@@ -70,15 +75,20 @@ class TCurveRegression:
             _write(rows, path)
             return
         if not path.exists():
-            pytest.fail(f"there is no baseline {path}; run pytest with {OPTION} to write it.")
+            pytest.fail(f"there is no baseline {path}; to write it, run pytest {OPTION}.", pytrace=False)
         _judge(rows, path, exact)
 
 
 def _write(rows: "pd.DataFrame", path: Path) -> None:
-    """Write a baseline: equal results are equal bytes."""
-    from ciabench.lab.storage.results import COLUMNS, LABELS, Results
+    """Write a baseline without timings; equal results are equal bytes, whatever their order."""
+    from ciabench.findings.regression import distinct_rows
+    from ciabench.lab.storage.rows import read
+    from ciabench.lab.storage.view import LABELS, MEASURES, WORLD
 
-    table = Results(rows).rows()[COLUMNS[:-1]].sort_values(LABELS)
+    distinct_rows(rows)
+    table = read(rows).rows
+    parameters = sorted(set(table.columns) - {*LABELS, *MEASURES})
+    table = table[[WORLD, *parameters, *LABELS[1:], *MEASURES[:-1]]].sort_values(LABELS)
     path.parent.mkdir(parents=True, exist_ok=True)
     table.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
 
@@ -86,10 +96,23 @@ def _write(rows: "pd.DataFrame", path: Path) -> None:
 def _judge(rows: "pd.DataFrame", path: Path, exact: bool) -> None:
     """Compare with a baseline, and fail or warn."""
     __tracebackhide__ = True
-    from ciabench.findings.regression import compare
-
-    comparison = compare(rows, path, exact=exact)
-    if comparison.verdict == "changed" or comparison.unmatched:
-        pytest.fail(f"{path}: {comparison.report()}\nIf this is meant, run pytest with {OPTION}.", pytrace=False)
+    comparison = _compared(rows, path, exact)
+    is_incomplete = bool(comparison.unmatched) or (exact and comparison.rows_of_one_set > 0)
+    if comparison.verdict == "changed" or is_incomplete:
+        pytest.fail(f"{path}: {comparison.report()}\nIf this is intended, run pytest {OPTION}.", pytrace=False)
     if comparison.verdict == "not enough data":
         warnings.warn(f"{path}: {comparison.report()}", UserWarning, stacklevel=3)
+
+
+def _compared(rows: "pd.DataFrame", path: Path, exact: bool) -> "Comparison":
+    """Compare with a baseline; a file that cannot be compared with fails the test in one line."""
+    __tracebackhide__ = True
+    from ciabench.errors import StoreError
+    from ciabench.findings.regression import compare, distinct_rows
+
+    distinct_rows(rows)  # A mistake in the rows is not one of the baseline.
+    try:
+        return compare(rows, path, exact=exact)
+    except StoreError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        pytest.fail(f"{path}: {reason} To renew it, run pytest {OPTION}.", pytrace=False)

@@ -1,20 +1,19 @@
-"""Did T-curves change? Two result sets → same, changed, or not enough data, for every point and every curve.
+"""Regression-testing T curves: two result sets → same, changed, or not enough data, for every point and every curve.
 
-A family is compared *paired*, on the trials that both sets share, where most of these have the same models (equal
-S_best and S_const); *unpaired*, on all trials, where they have not. Tested are the mean of T at every point and, for
-every curve, a mean of T over its sizes. T is heavy-tailed and paired differences are mostly zero, so no law is
-assumed: the studentized differences are set against those that chance makes when it flips the signs of whole trials
-(paired) or deals the trials out anew (unpaired). *Changed* is what exceeds the largest statistic of all points and
-curves in all but `FALSE_ALARMS` of the draws, so that the rate of false alarms holds for the comparison as a whole;
-0.5% is aimed at, that a measurement may confirm 1%. A curve's mean weights a size by 1 / (noise² + `SMALLEST_DROP`²):
-the plain mean, ruled by the noise of the smallest sizes, misses drops that this one finds. The measured rates are
-those of `experiments/regression_power.py`.
+A world is compared *paired*, on the trials that both sets share, where most of these have the same models (equal
+S_best and S_const), and *unpaired*, on all trials, otherwise. Tested are the mean of T at every point and, for every
+curve, a mean of T over its sizes. T is heavy-tailed and paired differences are mostly zero, so no distribution is
+assumed: the studentized differences are compared with those that arise by chance when the signs of whole trials are
+flipped at random (paired) or all trials are dealt out anew (unpaired). *Changed* is what exceeds the largest statistic
+of all points and curves in all but `FALSE_ALARMS` of the draws, so that the rate of false alarms holds for the
+comparison as a whole; the aim is 0.5%, so that a measurement can confirm 1%. A curve's mean weights a size by
+1 / (noise² + `SMALLEST_DROP`²): the plain mean, dominated by the noise of the smallest sizes, misses drops that this
+one finds. `experiments/regression_power.py` measures both rates.
 """
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -23,11 +22,14 @@ import pandas as pd
 
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
+from ciabench.findings.curves import CURVE, POINT
 from ciabench.findings.resampling import Differences, column_means, critical_value, paired, unpaired
-from ciabench.lab.storage.results import LABELS, MEASURES, Results
+from ciabench.findings.selection import SAME_MODEL
+from ciabench.lab.storage.rows import Source, read
+from ciabench.lab.storage.view import LABELS, MEASURES, WORLD
 
 FALSE_ALARMS = 0.005
-"""Probability that a comparison of equal laws finds any change."""
+"""Probability that a comparison of identically distributed results finds any change."""
 
 SMALLEST_DROP, POWER = 0.05, 0.95
 """A drop in T that must be found with this probability before equality is believed."""
@@ -37,18 +39,15 @@ Z_POWER = NormalDist().inv_cdf(POWER)
 LEAST_LIMIT = 1.0
 """|t| of a column in which a single trial differs, whatever it does there."""
 
-SAME_MODEL = 1e-9
-"""S_best and S_const of one model differ by less than this between platforms."""
-
-FAMILY = ["n", "k", "b"]
-CURVE = [*FAMILY, "learner"]
-POINT = [*CURVE, "size"]
 NUMBERS = MEASURES[:-1]
-Verdict = Literal["changed", "not enough data", "same"]
-VERDICTS: tuple[Verdict, ...] = ("changed", "not enough data", "same")
+"""What two sets may differ in: everything but timings."""
+
+KINDS: dict[str, type] = {WORLD: object, "trial": int, "size": int, "learner": object, **dict.fromkeys(NUMBERS, float)}
+
+Change = Literal["changed", "not enough data", "same"]
+CHANGES: tuple[Change, ...] = ("changed", "not enough data", "same")
 """From worst to best."""
 
-Source = str | Path | pd.DataFrame
 Row = Mapping[Any, Any]
 
 
@@ -61,45 +60,52 @@ class Comparison:
     verdict : {"same", "changed", "not enough data"}
         Of all curves together.
     points : DataFrame
-        One row a family, learner and size: n, k, b, learner, size, is_paired, trials (of the smaller set), old and
-        new (mean T), difference, low and high (simultaneous interval), trials_needed (to find a drop of 0.05),
-        verdict, differing (rows with other numbers).
+        One row per world, learner and size: world, learner, size, is_paired, trials (of the smaller set), old and new
+        (mean T), difference, low and high (simultaneous interval), trials_needed (to find a drop of 0.05), verdict,
+        shared (rows of both sets), differing (those with different numbers).
     curves : DataFrame
-        The same of the weighted means over sizes; a curve has changed also where one of its points has.
+        The same for the weighted means over sizes; a curve has also changed where one of its points has.
     unmatched : list of str
         Points that only one of the sets has; they are not compared.
+    rows_of_one_set : int
+        Rows that only one of the sets has; they are no change.
     """
 
-    verdict: Verdict
+    verdict: Change
     points: pd.DataFrame
     curves: pd.DataFrame
     unmatched: list[str]
+    rows_of_one_set: int = 0
 
     def report(self) -> str:
-        """Say it in words: every curve, and the points that changed."""
+        """Describe every curve, and the points that changed, in words."""
         lines: list[str] = [self.verdict]
         for curve in self.curves.to_dict("records"):
-            lines.append(_curve_told(curve))
+            lines.append(_curve_line(curve))
             if curve["verdict"] == "changed":
                 its = (self.points[CURVE] == [curve[key] for key in CURVE]).all(axis=1)
                 changed = self.points[its & (self.points["verdict"] == "changed")]
                 lines += [f"  size {point['size']}: {_numbers(point)}" for point in changed.to_dict("records")]
                 lines.append(f"  all sizes, weighted: {_numbers(curve)}")
         if self.unmatched:
-            lines.append(f"not compared: {len(self.unmatched)} points of one set only, as {self.unmatched[0]}")
+            lines.append(f"not compared: {len(self.unmatched):,} points of one set only, such as {self.unmatched[0]}")
+        if self.rows_of_one_set:
+            lines.append(f"{_counted(self.rows_of_one_set, 'row is', 'rows are')} in one set only")
         return "\n".join(lines)
 
 
 def compare(new: Source, baseline: Source, *, exact: bool = False) -> Comparison:
-    """Tell whether the T-curves of two result sets are the same.
+    """Test whether the T curves of two result sets are the same.
 
     Parameters
     ----------
-    new, baseline : path or DataFrame
+    new : path or DataFrame
         A store, an exported table, or rows of `learning_curve`.
+    baseline : path or DataFrame
+        What it is compared with.
     exact : bool
-        Whether any number that differs in its last bit, and any row that is missing, is a change; for results of one
-        platform.
+        Whether any difference, down to the last bit, between the rows that both sets have is a change; for results of
+        one platform.
 
     Returns
     -------
@@ -122,20 +128,20 @@ def compare(new: Source, baseline: Source, *, exact: bool = False) -> Comparison
       size 1000: T 0.929 → 0.829, difference -0.100 [-0.100, -0.100], 20 rows differ
       all sizes, weighted: T 0.775 → 0.759, difference -0.017 [-0.017, -0.017], 20 rows differ
     """
-    sides = _rows(new), _rows(baseline)
+    sides = distinct_rows(new), distinct_rows(baseline)
     blocks = list(_blocks(*sides))
     if not blocks:
-        raise StoreError("the two result sets have no family, learner and size in common.")
+        raise StoreError("the two result sets have no world, learner and size in common.")
     largest = np.max([block.tested.chance.max(axis=1) for block in blocks], axis=0)
     limit = max(critical_value(largest, FALSE_ALARMS), LEAST_LIMIT)
     n_tests = sum(len(block.labels) for block in blocks)
     table = pd.concat([block.table(limit, n_tests) for block in blocks], ignore_index=True)
-    return _concluded(table, _differing(*sides), exact)
+    return _concluded(table, _matched(*sides), exact)
 
 
 @dataclass(frozen=True)
 class _Block:
-    """The points and curves of one family, tested; `labels` has one row each, without a size for a curve."""
+    """The points and curves of one world, tested; `labels` has one row each, without a size for a curve."""
 
     labels: pd.DataFrame
     is_paired: bool
@@ -169,27 +175,27 @@ def _trials_needed(tested: Differences, limit: float, n_tests: int) -> Floats:
     return np.fmax(needed, more_than_now)
 
 
-def _rows(source: Source) -> pd.DataFrame:
-    """Rows of a result set, each once."""
-    rows = Results(source).rows()
+def distinct_rows(source: Source) -> pd.DataFrame:
+    """Labels and numbers of a result set, each row once; parameters of its worlds are not needed."""
+    rows = read(source).rows[[*LABELS, *NUMBERS]].astype(KINDS)
     twice = rows[rows.duplicated(LABELS)]
     if len(twice):
         first = twice.to_dict("records")[0]
         name = "rows" if isinstance(source, pd.DataFrame) else source
-        raise StoreError(f"{name}: {_point_name(first)}, trial {first['trial']}, is there twice.")
+        raise StoreError(f"{name}: {_point_name(first)}, trial {first['trial']}, occurs twice.")
     return rows
 
 
 def _blocks(new: pd.DataFrame, old: pd.DataFrame) -> Iterator[_Block]:
-    """Test the points that both sets have, and their curves, a family at a time."""
+    """Test the points that both sets have, and their curves, one world at a time."""
     rng = np.random.default_rng(0)
     shared = new[POINT].drop_duplicates().merge(old[POINT].drop_duplicates()).sort_values(POINT)
-    for _, points in shared.groupby(FAMILY):
+    for _, points in shared.groupby(WORLD):
         yield _block(points, new.merge(points), old.merge(points), rng)
 
 
 def _block(points: pd.DataFrame, new: pd.DataFrame, old: pd.DataFrame, rng: np.random.Generator) -> _Block:
-    """Test the points of one family and their curves."""
+    """Test the points of one world and their curves."""
     wide = [_wide(rows) for rows in (new, old)]
     trials = _shared_trials(new, old)
     if trials is None:
@@ -204,19 +210,20 @@ def _block(points: pd.DataFrame, new: pd.DataFrame, old: pd.DataFrame, rng: np.r
 
 
 def _wide(rows: pd.DataFrame) -> pd.DataFrame:
-    """T with one row a trial and one column a learner and size, in order."""
+    """T with one row per trial and one column per learner and size, in order."""
     return rows.pivot(index="trial", columns=["learner", "size"], values="t").sort_index(axis=1)
 
 
 def _with_curves(values: Floats, weights: Floats, learners: Any) -> Floats:
-    """Append to the points of a family the weighted mean over the points of each learner."""
-    own = [learners == learner for learner in pd.unique(learners)]
-    means = [np.average(values[:, its], axis=1, weights=weights[its]) for its in own]
+    """Append to the points of a world the weighted mean over those points of each learner that have any T."""
+    own = [(learners == learner) & np.isfinite(weights) for learner in pd.unique(learners)]
+    nothing = np.full(len(values), np.nan)
+    means = [np.average(values[:, its], axis=1, weights=weights[its]) if its.any() else nothing for its in own]
     return np.column_stack([values, *means])
 
 
 def _shared_trials(new: pd.DataFrame, old: pd.DataFrame) -> "pd.Index[int] | None":
-    """Trials of both sets that have the same model, if most of those in both have."""
+    """Trials that have the same model in both sets, if most of the trials of both sets do."""
     models = [rows.groupby("trial")[["best", "constant"]].first() for rows in (new, old)]
     common = models[0].index.intersection(models[1].index)
     is_same = ((models[0].loc[common] - models[1].loc[common]).abs() <= SAME_MODEL).all(axis=1)
@@ -228,29 +235,31 @@ def _variance(values: Floats) -> Floats:
     return column_means((values - column_means(values)) ** 2)
 
 
-def _differing(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
-    """Number of rows with other numbers, or in one set only, at every point."""
-    both = new.merge(old, on=LABELS, how="outer", suffixes=("", "_old"))
+def _matched(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
+    """Rows of either set: labels, whether both sets have it, and whether their numbers differ."""
+    both = new.merge(old, on=LABELS, how="outer", suffixes=("", "_old"), indicator="source")
     values, others = (both[[f"{name}{suffix}" for name in NUMBERS]].to_numpy() for suffix in ("", "_old"))
     is_equal = (values == others) | (np.isnan(values) & np.isnan(others))
-    return both.assign(differing=~is_equal.all(axis=1)).groupby(POINT)["differing"].sum().reset_index()
+    is_shared = both["source"] == "both"
+    return both[LABELS].assign(shared=is_shared, differing=is_shared & ~is_equal.all(axis=1))
 
 
-def _concluded(table: pd.DataFrame, differing: pd.DataFrame, exact: bool) -> Comparison:
+def _concluded(table: pd.DataFrame, matched: pd.DataFrame, exact: bool) -> Comparison:
     """Curves and points, with what the points mean for the curves and those for the whole."""
-    points = table.dropna(subset="size").astype({"size": int}).merge(differing)
+    counted = matched.groupby(POINT)[["shared", "differing"]].sum().reset_index()
+    points = table.dropna(subset="size").astype({"size": int}).merge(counted)
     curves = table[table["size"].isna()].drop(columns="size")
-    curves = curves.merge(points.groupby(CURVE)["differing"].sum().reset_index())
+    curves = curves.merge(points.groupby(CURVE)[["shared", "differing"]].sum().reset_index())
     if exact:
         for judged in (points, curves):
-            judged["verdict"] = np.where(judged["differing"] > 0, "changed", "same")
+            is_known = [judged["differing"] > 0, judged["shared"] > 0]
+            judged["verdict"] = np.select(is_known, ["changed", "same"], "not enough data")
     changed = points[points["verdict"] == "changed"][CURVE].drop_duplicates()
     curves.loc[curves[CURVE].apply(tuple, axis=1).isin(changed.apply(tuple, axis=1)), "verdict"] = "changed"
-    unmatched = differing.merge(points[POINT], how="left", indicator=True).query("_merge == 'left_only'")
+    unmatched = counted.merge(points[POINT], how="left", indicator=True).query("_merge == 'left_only'")
     names = [_point_name(point) for point in unmatched.to_dict("records")]
-    found = {*curves["verdict"], *(["changed"] if exact and names else [])}
-    verdict = next(verdict for verdict in VERDICTS if verdict in found)
-    return Comparison(verdict, points, curves, names)
+    verdict = next(change for change in CHANGES if change in set(curves["verdict"]))
+    return Comparison(verdict, points, curves, names, int((~matched["shared"]).sum()))
 
 
 def _point_name(point: Row) -> str:
@@ -258,23 +267,27 @@ def _point_name(point: Row) -> str:
 
 
 def _curve_name(curve: Row) -> str:
-    return f"CIA({curve['n']}, {curve['k']}, {curve['b']:g}) {curve['learner']}"
+    return f"{curve[WORLD]} {curve['learner']}"
 
 
-def _curve_told(curve: Row) -> str:
+def _curve_line(curve: Row) -> str:
     """Verdict on a curve, and what it rests on."""
     how = "paired" if curve["is_paired"] else "unpaired"
-    told = f"{_curve_name(curve)}: {curve['verdict']} ({curve['trials']} trials, {how})"
+    line = f"{_curve_name(curve)}: {curve['verdict']} ({curve['trials']} trials, {how})"
     if curve["verdict"] != "not enough data":
-        return told
+        return line
     if not math.isfinite(curve["trials_needed"]):
-        return f"{told}; more are needed to find a drop of {SMALLEST_DROP}"
-    return f"{told}; about {curve['trials_needed']:.0f} are needed to find a drop of {SMALLEST_DROP}"
+        return f"{line}; more are needed to find a drop of {SMALLEST_DROP}"
+    return f"{line}; about {curve['trials_needed']:.0f} are needed to find a drop of {SMALLEST_DROP}"
 
 
 def _numbers(tested: Row) -> str:
     """Old and new T, and their difference with its interval."""
     return (
         f"T {tested['old']:.3f} → {tested['new']:.3f}, difference {tested['difference']:+.3f} "
-        f"[{tested['low']:+.3f}, {tested['high']:+.3f}], {tested['differing']} rows differ"
+        f"[{tested['low']:+.3f}, {tested['high']:+.3f}], {_counted(tested['differing'], 'row differs', 'rows differ')}"
     )
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -1,4 +1,4 @@
-"""Differences between two sets of trials, and what chance alone would make of them: numpy only.
+"""Differences between two sets of trials, and their distribution by chance alone: numpy only.
 
 Every test below takes `new` and `old` (trials, columns), NaN where a trial has no value; all columns of a trial are
 resampled together, so that the largest of many statistics is tested at a level that holds however they depend.
@@ -31,7 +31,7 @@ class Differences(NamedTuple):
 
 
 def paired(new: Floats, old: Floats, rng: np.random.Generator) -> Differences:
-    """Compare the same trials run twice; chance flips the sign of a trial's differences.
+    """Compare the same trials run twice; by chance, the sign of a trial's differences is flipped.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def paired(new: Floats, old: Floats, rng: np.random.Generator) -> Differences:
 
 
 def unpaired(new: Floats, old: Floats, rng: np.random.Generator) -> Differences:
-    """Compare different trials; chance deals all trials out anew to the two sets.
+    """Compare different trials; by chance, all trials are assigned to the two sets anew.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def unpaired(new: Floats, old: Floats, rng: np.random.Generator) -> Differences:
 
 
 def column_means(values: Floats) -> Floats:
-    """Means of what is there, NaN where nothing is.
+    """Means of the columns without their missing values; NaN where all are missing.
 
     Examples
     --------
@@ -93,7 +93,9 @@ def column_means(values: Floats) -> Floats:
 
 
 def critical_value(largest: Floats, level: float) -> float:
-    """What the largest |t| of all columns exceeds by chance at most with probability `level`, and not by rounding.
+    """Value that the largest |t| of all columns exceeds by chance with probability `level` at most.
+
+    A little larger than the quantile, so that rounding makes no change.
 
     Examples
     --------
@@ -112,7 +114,7 @@ def _moments(side: Floats, filled: Floats, present: Floats) -> tuple[Floats, Flo
 
 
 def _variance(squares: Floats, means: Floats, trials: Any) -> Floats:
-    """Variance from Σ d², rounding noise cut off; infinite for fewer than two trials."""
+    """Variance from Σ d², without rounding noise; infinite for fewer than two trials."""
     mean_square = squares / np.maximum(trials, 1)
     variance = mean_square - means**2
     variance = np.where(variance > 1e-12 * mean_square, variance, 0.0)
@@ -120,7 +122,7 @@ def _variance(squares: Floats, means: Floats, trials: Any) -> Floats:
 
 
 def _ratio(difference: Floats, error: Floats) -> Floats:
-    """|difference| / error, where 0 / 0 is 0 and a constant difference is infinitely clear."""
+    """|difference| / error, where 0 / 0 is 0 and a constant difference is infinitely large."""
     size = np.abs(difference)
     clear = np.where(size > 0, np.inf, 0.0)
     return np.divide(size, error, out=clear, where=error > 0)
