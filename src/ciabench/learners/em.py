@@ -10,7 +10,6 @@ from sklearn.utils import Tags, check_random_state
 
 from ciabench.arrays import Floats
 from ciabench.errors import ParameterError, check_between, check_integer
-from ciabench.latent.fit import REPRODUCED as REPRODUCED
 from ciabench.latent.fit import Mixture, fit_mixture
 from ciabench.latent.selection import held_out_loss, random_folds, search_classes
 from ciabench.learners.base import MixtureClassifier
