@@ -11,7 +11,7 @@ Every public function that leads to a kernel calls `prepare_kernels` first. Impo
 import hashlib
 import logging
 import os
-import pickletools  # nosec B403: it parses pickles and executes nothing
+import pickletools  # parses pickles, executes nothing  # nosec B403
 import re
 import time
 from collections.abc import Iterator
