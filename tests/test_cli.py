@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,8 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from ciabench.cli import main
-from ciabench.lab.storage.results import COLUMNS, Results
+from ciabench.lab.storage.rows import read
 
+COLUMNS = [
+    "world", "n", "k", "b", "tolerance", "min_headroom", "trial", "size", "learner",
+    "success", "best", "constant", "t", "t_error", "fit_seconds",
+]  # fmt: skip
 TOML = """
 name = "tiny"
 seed = 1997
@@ -66,17 +71,17 @@ def test_own_learner_in_a_file_runs_from_toml_and_exports(folder):
     assert list(rows.columns) == COLUMNS
     assert set(rows["learner"]) == {"bayes", "Own"}
     exact = {"check_exact": True}
-    pd.testing.assert_frame_equal(Results("tiny.csv").rows(), Results("results/tiny.db").rows(), **exact)
+    pd.testing.assert_frame_equal(read("tiny.csv").rows, read("results/tiny.db").rows, **exact)
 
 
-def test_results_can_be_repeated_from_a_store_and_from_what_lies_beside_an_export(folder):
+def test_results_can_be_repeated_from_a_store_and_from_an_export(folder):
     ciabench("run", "tiny.toml", "--quiet")
     first = ciabench("export", "results/tiny.db", "--to", "csv", "--no-timings").output
     ciabench("export", "results/tiny.db", "--to", "csv", "--out", "tiny.csv")
-    told = json.loads(Path("tiny.csv.json").read_text())
-    assert told["experiment"]["seed"] == 1997
-    assert told["environments"][0]["libraries"]["numpy"]
-    for number, source in enumerate(["results/tiny.db", "tiny.csv.json"]):
+    beside = json.loads(Path("tiny.csv.json").read_text())
+    assert beside["experiment"]["seed"] == 1997
+    assert beside["environments"][0]["libraries"]["numpy"]
+    for number, source in enumerate(["results/tiny.db", "tiny.csv.json", "tiny.csv"]):
         again = ciabench("run", "--from", source, "--out", f"again{number}", "--quiet", "--allow-imports")
         assert again.exit_code == 0
         assert ciabench("export", f"again{number}/tiny.db", "--to", "csv", "--no-timings").output == first
@@ -84,10 +89,10 @@ def test_results_can_be_repeated_from_a_store_and_from_what_lies_beside_an_expor
 
 def test_json_export_holds_rows_and_provenance(folder):
     ciabench("run", "tiny.toml", "--quiet")
-    told = json.loads(ciabench("export", "results/tiny.db", "--to", "json").output)
-    assert len(told["rows"]) == 24
-    assert list(told["rows"][0]) == COLUMNS
-    assert told["provenance"]["experiment"]["name"] == "tiny"
+    table = json.loads(ciabench("export", "results/tiny.db", "--to", "json").output)
+    assert len(table["rows"]) == 24
+    assert list(table["rows"][0]) == COLUMNS
+    assert table["provenance"]["experiment"]["name"] == "tiny"
 
 
 def test_more_trials_add_and_running_again_does_nothing(folder):
@@ -96,8 +101,40 @@ def test_more_trials_add_and_running_again_does_nothing(folder):
     assert "40 scores done" in ciabench("run", "tiny.toml", "--trials", "5").output
     fewer = ciabench("run", "tiny.toml")
     assert fewer.exit_code == 0
-    assert "40 scores done" in fewer.output
-    assert "cells   10 of 10" in ciabench("status", "results/tiny.db").output
+    assert "24 scores done" in fewer.output
+    status = ciabench("status", "results/tiny.db").output
+    assert "cells   6 of 6" in status
+    assert "kept    16 more scores that the experiment file no longer asks for (export --all)" in status
+    assert ciabench("export", "results/tiny.db", "--to", "csv").output.count("\n") == 1 + 24
+    assert ciabench("export", "results/tiny.db", "--to", "csv", "--all").output.count("\n") == 1 + 40
+
+
+def test_status_takes_tables_too(folder):
+    ciabench("run", "tiny.toml", "--quiet")
+    ciabench("export", "results/tiny.db", "--to", "csv", "--out", "tiny.csv")
+    status = ciabench("status", "tiny.csv")
+    assert status.exit_code == 0
+    assert status.output.splitlines()[:1] == ["cells   6"]
+
+
+def test_parquet_holds_the_same_rows(folder):
+    ciabench("run", "tiny.toml", "--quiet")
+    assert ciabench("export", "results/tiny.db", "--to", "parquet", "--out", "tiny.parquet").exit_code == 0
+    pd.testing.assert_frame_equal(pd.read_parquet("tiny.parquet"), read("results/tiny.db").rows, check_dtype=False)
+    assert ciabench("run", "--from", "tiny.parquet", "--out", "again", "--quiet", "--allow-imports").exit_code == 0
+
+
+def test_a_scheduler_without_dask_is_refused(folder):
+    refused = ciabench("run", "tiny.toml", "--scheduler", "tcp://127.0.0.1:8786")
+    assert refused.exit_code == 2
+    assert "a scheduler is only used with the backend dask; add --backend dask" in refused.output
+
+
+def test_the_examples_of_the_help_name_files_that_exist():
+    root = Path(__file__).parents[1]
+    for command in main.commands.values():
+        named = re.findall(r"\S*(?:experiments|reference)/\S+", command.help.partition("Example:")[2])
+        assert all((root / name).exists() for name in named), named
 
 
 def test_failures_are_listed_and_retried(folder):
@@ -106,7 +143,7 @@ def test_failures_are_listed_and_retried(folder):
     status = ciabench("status", "results/tiny.db")
     assert status.exit_code == 1
     assert "12 of 24 done, 12 failed" in status.output
-    assert "CIA(5, 2, 0.9) trial 0 size 10 Own: RuntimeError: broken" in status.output
+    assert "CIA(5, 2, 0.9), trial 0, size 10, Own: RuntimeError: broken" in status.output
     assert "… and 2 more" in status.output
     Path("broken").unlink()
     assert ciabench("run", "tiny.toml", "--quiet").exit_code == 1
@@ -164,11 +201,11 @@ def test_interrupt_stops_cleanly_and_says_how_to_resume(folder):
     while not _cells_done() and time.time() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    _, printed = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert told.splitlines()[0] == "tiny.toml: imports own:Own."
-    assert told.splitlines()[-1] == (
-        "stopped; what is finished is kept. Resume with: ciabench run tiny.toml --jobs 2 --trials 100"
+    assert printed.splitlines()[0] == "tiny.toml: imports own:Own."
+    assert printed.splitlines()[-1] == (
+        "stopped; finished work is kept. Resume with: ciabench run tiny.toml --jobs 2 --trials 100"
     )
     assert 0 < _cells_done() < 200
     assert ciabench("run", "tiny.toml", "--quiet").exit_code == 0
@@ -176,7 +213,7 @@ def test_interrupt_stops_cleanly_and_says_how_to_resume(folder):
 
 def _cells_done():
     try:
-        return len(Results("results/tiny.db").rows().groupby(["k", "trial"]))
+        return len(read("results/tiny.db").rows.groupby(["world", "trial"]))
     except ValueError:
         return 0
 
@@ -184,9 +221,9 @@ def _cells_done():
 def test_a_reader_that_stops_early_is_no_error(folder):
     ciabench("run", "tiny.toml", "--quiet", "--trials", "50")
     command = f"{sys.executable} -m ciabench.cli export results/tiny.db --to json | head -2"
-    told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
-    assert told.stdout.count("\n") == 2
-    assert told.stderr == ""
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.stdout.count("\n") == 2
+    assert done.stderr == ""
 
 
 def test_info_and_schema_are_json():

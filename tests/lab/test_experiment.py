@@ -35,9 +35,7 @@ def test_grids_expand_and_classes_are_found_by_path(paper):
         paper(PAPER.replace('"EM", "COV", { use = "Winnow", name = "basic Winnow", margin = 0.0, n_members = 1 },', ""))
     )
     plan = experiment.plan()
-    assert [(family.identity["n"], family.identity["k"]) for family in plan.families] == [
-        (n, k) for n in (10, 75) for k in (2, 3, 5)
-    ]
+    assert [(world.n, world.k) for world in plan.worlds] == [(n, k) for n in (10, 75) for k in (2, 3, 5)]
     assert [learner.name for learner in plan.learners] == ["LogisticRegression"]
     assert plan.learners[0].build(7).get_params()["C"] == 0.1
     assert plan.learners[0].build(7).random_state == 7
@@ -54,20 +52,22 @@ def test_spec_of_an_experiment_is_an_experiment(paper):
     ("old", "new", "message"),
     [
         ("trials = 100", "trails = 100", 'trails = 100: unknown key (did you mean "trials"?)'),
-        ("b = 0.9", "b = 0.9\ntolerence = 1", 'families[0].tolerence = 1: unknown key (did you mean "tolerance"?)'),
         ("trials = 100", 'trials = "many"', "trials = 'many': input should be a valid integer"),
         ("trials = 100", "trials = 0", "trials = 0: input should be greater than or equal to 1"),
-        ("k = [2, 3, 5]", "k = [2, 3.5]", "families[0].k[1] = 3.5: input should be a valid integer"),
-        ("b = 0.9", "b = 1.5", "families[0].b[0] = 1.5: input should be less than 1"),
+        ("k = [2, 3, 5]", "k = []", "families[0].k = []: a list of values must not be empty"),
+        (
+            "[[families]]",
+            "[[words]]",
+            "words = [{'n': [10, 75], 'k': [2, 3, 5], 'b': 0.9}]: unknown key (did",
+        ),
         ("sizes = [10, 30", "sizes = [10, 10", "sizes holds 10 twice"),
         ('"EM", "COV"', '"EM", "EM"', "learners holds EM twice"),
-        ("k = [2, 3, 5]", "k = [2, 2]", "families holds CIA(10, 2, 0.9) twice"),
         ('name = "paper"', 'name = "../paper"', "name = '../paper': string should match pattern"),
         ('name = "paper"', 'name = ".."', "name = '..': string should match pattern"),
         ("seed = 1997\n", "", "seed: is missing"),
         ("seed = 1997", "seed = ", "is not TOML"),
-        ("C = 0.1", "C = nan", "a parameter is not a plain value"),
-        ("C = 0.1", "C = 1979-05-27", "a parameter is not a plain value"),
+        ("C = 0.1", "C = nan", "a parameter of a world or learner is not a plain value"),
+        ("C = 0.1", "C = 1979-05-27", "a parameter of a world or learner is not a plain value"),
     ],
 )
 def test_mistakes_name_file_key_value_and_what_was_expected(paper, old, new, message):
@@ -86,12 +86,12 @@ def test_mistakes_name_file_key_value_and_what_was_expected(paper, old, new, mes
         ({"use": "sklearn.naive_bayes:BernouliNB"}, '(did you mean "BernoulliNB"?)'),
         ({"use": "sklearn.naive_bayes:BernoulliNB", "alhpa": 1}, "unknown parameter 'alhpa'"),
         ({"use": "sklearn.naive_bayes:BernoulliNB", "alhpa": 1}, '(did you mean "alpha"?)'),
-        ({"use": "no_such_package:Learner"}, "can not be imported; ModuleNotFoundError"),
-        ({"use": ":Learner"}, "can not be imported; ValueError"),
-        ({"use": "sklearn.preprocessing:StandardScaler"}, "is not a classifier"),
+        ({"use": "no_such_package:Learner"}, "cannot be imported; ModuleNotFoundError"),
+        ({"use": ":Learner"}, "cannot be imported; ValueError"),
+        ({"use": "sklearn.preprocessing:StandardScaler"}, "is not a learner; expected a classifier"),
     ],
 )
-def test_learners_that_can_not_be_used_are_told_before_the_run(small, learner, message):
+def test_learners_that_cannot_be_used_are_reported_before_the_run(small, learner, message):
     with pytest.raises(ExperimentError) as error:
         small(learners=[learner]).plan()
     assert str(error.value).startswith("small.toml: learners[0]: ")
@@ -99,27 +99,77 @@ def test_learners_that_can_not_be_used_are_told_before_the_run(small, learner, m
 
 
 @pytest.mark.parametrize(
-    "family", [{"n": 5, "k": 2, "b": 0.4}, {"n": 5, "k": 1, "b": 0.9}, {"n": 1, "k": 2, "b": 0.99}]
+    ("family", "message"),
+    [
+        ({"n": 5, "k": 2, "b": 0.4}, "b, the difficulty, must be a number in (0.5, 1); got 0.4."),
+        ({"n": 5, "k": 2, "b": 1.0}, "b, the difficulty, must be a number in (0.5, 1); got 1.0."),
+        ({"n": 5, "k": 1, "b": 0.9}, "k, the number of hidden values, must be an integer of at least 2; got 1."),
+        ({"n": 5, "k": 3.5, "b": 0.9}, "k, the number of hidden values, must be an integer of at least 2; got 3.5."),
+        ({"n": 1, "k": 2, "b": 0.99}, "CIA(1, 2, 0.99) does not exist"),
+        ({"n": 10**9, "k": 2, "b": 0.9}, "n, the number of attributes, must be at most 10000"),
+        (
+            {"n": 5, "k": 2, "b": 0.9, "tolerence": 1},
+            "unknown parameter 'tolerence' of CIA (did you",
+        ),
+        ({"n": 5, "k": 2}, "CIA cannot be made; TypeError"),
+        ({"pair": "passed"}, "'passed' is not a pair"),
+    ],
 )
-def test_families_that_can_not_exist_are_told_before_the_run(small, family):
-    with pytest.raises(ExperimentError, match=r"^small.toml: families\[0\]: "):
-        small(families=[family]).plan()
+def test_worlds_that_cannot_exist_are_reported_before_the_run(small, family, message):
+    with pytest.raises(ExperimentError) as error:
+        small(families=[{"n": 5, "k": 2, "b": 0.9}, family]).plan()
+    assert str(error.value).startswith(f"small.toml: families[1]: {message}")
+    assert "mistakes" not in str(error.value)
 
 
-def test_schema_knows_every_key_and_allows_scalars_and_names():
-    told = schema()
-    assert set(told["properties"]) == {"name", "seed", "trials", "sizes", "families", "learners", "time_limit"}
-    assert {choice["type"] for choice in told["$defs"]["FamilyGrid"]["properties"]["n"]["anyOf"]} == {
-        "integer",
-        "array",
-    }
-    assert any(choice.get("type") == "string" for choice in told["properties"]["learners"]["items"]["anyOf"])
+def test_two_worlds_of_one_name_are_refused(small):
+    with pytest.raises(ExperimentError, match=r"^small.toml: two worlds are called CIA\(5, 2, 0.9\); leave one out"):
+        small(families=[{"n": [5, 5], "k": 2, "b": 0.9}]).plan()
+
+
+def test_worlds_are_named_as_learners_are_and_every_list_makes_a_grid(small):
+    worlds = [{"use": "CIA", "n": 5, "k": 2, "b": 0.9, "min_headroom": [0.02, 0.05]}, {"use": "own_worlds:Coins"}]
+    plan = small(families=[], worlds=worlds).plan()
+    names = ["CIA(5, 2, 0.9)", "CIA(5, 2, 0.9, min_headroom=0.05)", "Coins"]
+    assert [world.name for world in plan.worlds] == names
+    assert plan.worlds[0].identity == {"n": 5, "k": 2, "b": 0.9, "tolerance": 0.01, "min_headroom": 0.02}
+
+
+@pytest.mark.parametrize(
+    ("world", "message"),
+    [
+        ({"use": "CIO"}, "there is no world 'CIO' (did you mean \"CIA\"?); expected one of CIA, Spelling, Table"),
+        ({"use": "hostile:Random"}, "'hostile:Random' is not a world; expected a subclass of ciabench.World"),
+        ({"use": "own_worlds:Coins", "colour": 1}, "unknown parameter 'colour' of own_worlds:Coins"),
+        ({"use": "no_such_module:World"}, "'no_such_module:World' cannot be imported; ModuleNotFoundError"),
+    ],
+)
+def test_worlds_that_cannot_be_used_are_reported_before_the_run(small, world, message):
+    with pytest.raises(ExperimentError) as error:
+        small(families=[], worlds=[world]).plan()
+    assert str(error.value).startswith(f"small.toml: worlds[0]: {message}")
+
+
+def test_references_that_no_world_offers_are_refused(small):
+    with pytest.raises(ExperimentError, match="no world of the experiment offers the reference 'limit'"):
+        small(references=["limit"]).plan()
+
+
+def test_imports_of_learners_and_worlds_are_listed(small):
+    assert small(worlds=[{"use": "own_worlds:Coins"}]).imports() == ["hostile:Random", "own_worlds:Coins"]
+
+
+def test_schema_knows_every_key_and_allows_names():
+    found = schema()
+    keys = {"name", "seed", "trials", "sizes", "worlds", "families", "learners", "references", "time_limit"}
+    assert set(found["properties"]) == keys
+    assert any(choice.get("type") == "string" for choice in found["properties"]["learners"]["items"]["anyOf"])
 
 
 def test_an_experiment_does_not_change(small):
     experiment = small()
     before = copy.deepcopy(experiment.spec())
-    experiment.spec()["families"].clear()
+    experiment.spec()["worlds"].clear()
     assert experiment.spec() == before
     with pytest.raises(ValueError, match="frozen"):
         experiment.seed = 3

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import BernoulliNB
 
-from ciabench.errors import ExperimentError, RunError
+from ciabench.errors import ExperimentError, RunError, StoreError
 from ciabench.lab.plan.learner import resolve
-from ciabench.lab.storage.results import COLUMNS, Results
 from ciabench.lab.session import learning_curve, run_experiment
+from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.store import Store
 from ciabench.world.family import CIAFamily
 
@@ -78,27 +78,15 @@ def test_additions_run_only_what_is_new(small, table, reference, monkeypatch):
 def test_learning_curve_gives_the_rows_of_a_store(small, tmp_path):
     experiment = small(learners=[BAYES], families=[{"n": 5, "k": 2, "b": 0.9}])
     run_experiment(experiment, tmp_path)
-    stored = Results(tmp_path / "small.db").rows()
+    stored = read(tmp_path / "small.db").rows
     rows = learning_curve(
         CIAFamily(5, 2, 0.9), {"bayes": BernoulliNB()}, sizes=[30, 10], trials=4, n_jobs=2, random_state=1997
     )
-    assert list(rows.columns) == COLUMNS
+    assert list(rows.columns) == [
+        "world", "n", "k", "b", "tolerance", "min_headroom", "trial", "size", "learner",
+        "success", "best", "constant", "t", "t_error", "fit_seconds",
+    ]  # fmt: skip
     pd.testing.assert_frame_equal(rows.drop(columns="fit_seconds"), stored.drop(columns="fit_seconds"))
-    pd.testing.assert_frame_equal(Results(rows).curves(), Results(tmp_path / "small.db").curves())
-
-
-def test_curves_are_means_with_errors_and_pooled_ratios():
-    rows = pd.DataFrame(
-        [(5, 2, 0.9, trial, 10, "x", 0.6 + t * r, 0.6 + r, 0.6, t, 0.0, 0.1) for trial, (t, r) in enumerate(
-            [(0.5, 0.1), (1.0, 0.3)]
-        )],
-        columns=COLUMNS,
-    )  # fmt: skip
-    told = Results(rows).curves().iloc[0]
-    assert told["trials"] == 2
-    assert told["t"] == pytest.approx(0.75)
-    assert told["t_sem"] == pytest.approx(np.std([0.5, 1.0], ddof=1) / np.sqrt(2))
-    assert told["pooled"] == pytest.approx(0.35 / 0.4)
 
 
 def test_learning_curve_warns_of_failures_and_leaves_them_out():
@@ -109,10 +97,163 @@ def test_learning_curve_warns_of_failures_and_leaves_them_out():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"sizes": []}, {"sizes": [0]}, {"trials": 0}, {"learners": {}}, {"learners": {"x": BernoulliNB}},
-              {"random_state": -1}, {"family": "CIA"}]
-)  # fmt: skip
-def test_learning_curve_refuses_what_makes_no_sense(wrong):
-    right = {"family": CIAFamily(5, 2, 0.9), "learners": {"x": BernoulliNB()}, "sizes": [10], "trials": 1}
-    with pytest.raises(ExperimentError):
+    ("wrong", "message"),
+    [
+        ({"sizes": []}, "needs at least one size"),
+        ({"sizes": [0]}, "sizes must be integers of at least 1; got 0"),
+        ({"trials": 0}, "trials must be integers of at least 1; got 0"),
+        ({"learners": {}}, "and one learner"),
+        ({"learners": {"x": BernoulliNB}}, "must be an unfitted scikit-learn classifier"),
+        ({"learners": 3}, "learners must be a dict of classifiers by name, or a list; got 3"),
+        ({"learners": [BernoulliNB(), BernoulliNB()]}, "two learners are called BernoulliNB"),
+        ({"random_state": -1}, "random_state must be None or an integer of at least 0"),
+        (
+            {"world": pd.DataFrame({"x": range(1000)})},
+            r"such as CIAFamily, or \(X, y\); got a DataFrame.$",
+        ),
+        ({"store": "curve.db"}, "needs a random_state"),
+    ],
+)
+def test_learning_curve_refuses_what_makes_no_sense(wrong, message):
+    right = {"world": CIAFamily(5, 2, 0.9), "learners": {"x": BernoulliNB()}, "sizes": [10], "trials": 1}
+    with pytest.raises(ExperimentError, match=message):
         learning_curve(**{**right, **wrong})
+
+
+def test_learners_without_names_are_called_as_their_classes_are():
+    rows = learning_curve(CIAFamily(5, 2, 0.9), [BernoulliNB()], sizes=[10], trials=2, random_state=0)
+    assert set(rows["learner"]) == {"BernoulliNB"}
+
+
+def test_rows_with_labels_are_a_world_of_splits():
+    X = np.random.default_rng(0).integers(0, 2, (200, 6))
+    y = np.where(X[:, 0] + X[:, 1] > 1, "yes", "no")
+    rows = learning_curve((X, y), {"bayes": BernoulliNB()}, sizes=[20, 1000], trials=4, random_state=0)
+    assert rows[["world", "rows", "columns", "best"]].drop_duplicates().to_numpy().tolist() == [["table", 200, 6, 1.0]]
+    means = rows.groupby("size")[["success", "constant"]].mean()
+    assert means["success"][1000] > 0.9 > means["constant"][1000] > 0.5
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    again = learning_curve((frame, pd.Series(y)), [BernoulliNB()], sizes=[20], trials=2, random_state=0)
+    assert len(again) == 2
+
+
+class Counting(BernoulliNB):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, y):
+        Counting.fits += 1
+        return super().fit(X, y)
+
+
+def test_a_store_keeps_and_resumes_from_python(tmp_path):
+    def curve(**changes):
+        return learning_curve(
+            CIAFamily(5, 2, 0.9), {"counting": Counting()}, store=tmp_path / "mine.db",
+            **{"sizes": [10, 30], "trials": 3, "random_state": 3, **changes},
+        )  # fmt: skip
+
+    Counting.fits = 0
+    first = curve()
+    assert Counting.fits == 6
+    pd.testing.assert_frame_equal(curve(), first)
+    assert len(curve(sizes=[30, 50], trials=2)) == 4
+    assert Counting.fits == 6 + 2
+    pd.testing.assert_frame_equal(curve(), first)
+    assert Counting.fits == 8
+    with pytest.raises(StoreError, match="holds results of seed 3"):
+        learning_curve(
+            CIAFamily(5, 2, 0.9), [BernoulliNB()], sizes=[10], trials=1, random_state=4, store=tmp_path / "mine.db"
+        )
+
+
+def test_learners_that_a_store_could_not_tell_apart_are_not_kept_but_told_apart_in_memory(tmp_path):
+    learners = {name: FunctionTransformed(function) for name, function in (("as is", np.copy), ("flipped", flipped))}
+    rows = learning_curve(CIAFamily(5, 2, 0.9), learners, sizes=[500], trials=2, random_state=0)
+    means = rows.groupby("learner")["t"].mean()
+    assert means["as is"] > 0 > means["flipped"]
+    with pytest.raises(ExperimentError, match="learner 'as is' cannot be kept in a store"):
+        learning_curve(CIAFamily(5, 2, 0.9), learners, sizes=[5], trials=1, random_state=0, store=tmp_path / "x.db")
+
+
+def flipped(y):
+    """Labels the wrong way round."""
+    return 1 - y
+
+
+class FunctionTransformed(BernoulliNB):
+    """Learns from labels that a function has changed."""
+
+    def __init__(self, function):
+        self.function = function
+        super().__init__()
+
+    def get_params(self, deep=True):
+        return {"function": self.function}
+
+    def fit(self, X, y):
+        return super().fit(X, self.function(y))
+
+
+def test_an_edit_of_the_file_never_loses_a_score_and_never_computes_one_twice(small, tmp_path, monkeypatch):
+    computed = []
+    add = Store.add
+    monkeypatch.setattr(Store, "add", lambda store, cell: (computed.extend(cell.scores), add(store, cell)))
+
+    def run(**changes):
+        computed.clear()
+        counts = run_experiment(small(**changes), tmp_path, progress="silent")
+        return len(computed), counts.done, counts.beyond
+
+    majority = {"use": "hostile:Majority", "name": "majority"}
+    renamed = {**RANDOM, "name": "renamed"}
+    assert run() == (32, 32, 0)
+    assert run(learners=[BAYES]) == (0, 16, 16)
+    assert run(learners=[majority, renamed]) == (16, 32, 16)
+    assert run(sizes=[30]) == (0, 16, 32)
+    assert run(sizes=[30, 50], trials=2) == (8, 16, 40)
+    assert run(families=[{"n": 8, "k": 2, "b": 0.9}, {"n": 6, "k": 2, "b": 0.9}]) == (16, 32, 40)
+    assert run() == (0, 32, 40)
+
+
+def test_a_raised_version_computes_only_its_own_scores(small, tmp_path, monkeypatch):
+    import hostile
+
+    run_experiment(small(), tmp_path, progress="silent")
+    before = read(tmp_path / "small.db").rows
+    computed = []
+    add = Store.add
+    monkeypatch.setattr(Store, "add", lambda store, cell: (computed.extend(cell.scores), add(store, cell)))
+    monkeypatch.setattr(hostile.Random, "version", 2, raising=False)
+    counts = run_experiment(small(), tmp_path, progress="silent")
+    assert {score.entrant for score in computed} == {1}
+    assert (len(computed), counts.done, counts.beyond) == (16, 32, 16)
+    after = read(tmp_path / "small.db").rows
+    pd.testing.assert_frame_equal(after.drop(columns="fit_seconds"), before.drop(columns="fit_seconds"))
+
+
+def test_a_scheduler_needs_the_backend_dask(small, tmp_path):
+    with pytest.raises(RunError, match="a scheduler is only used with the backend dask"):
+        run_experiment(small(), tmp_path, scheduler="tcp://127.0.0.1:9")
+
+
+def test_worlds_of_every_kind_run_in_one_experiment_and_are_told_apart(small, tmp_path, small_corpus):
+    worlds = [
+        {"use": "CIA", "n": 5, "k": 2, "b": 0.9, "min_headroom": [0.02, 0.05]},
+        {"use": "Spelling", "pair": "passed/past", "corpus": str(small_corpus)},
+        {"use": "own_worlds:Coins"},
+    ]
+    learners = ["NaiveBayes", "own_worlds:ByColour"]
+    counts = run_experiment(
+        small(families=[], worlds=worlds, learners=learners, sizes=[10, 60]), tmp_path, progress="silent", jobs=2
+    )
+    rows = read(tmp_path / "small.db").rows
+    names = ["CIA(5, 2, 0.9)", "CIA(5, 2, 0.9, min_headroom=0.05)", "passed/past (corpus=corpus)", "Coins"]
+    assert list(rows["world"].unique()) == names
+    assert rows[rows["world"] == names[1]]["min_headroom"].unique() == [0.05]
+    assert rows[rows["world"] == "Coins"]["min_headroom"].isna().all()
+    assert set(rows[rows["learner"] == "ByColour"]["world"]) == {"Coins"}
+    assert rows.query("learner == 'ByColour' and size == 60")["success"].min() > 0.7
+    assert set(rows[rows["learner"] == "NaiveBayes"]["world"]) == set(names[:3])
+    assert counts.failed == 4 * 4 * 2

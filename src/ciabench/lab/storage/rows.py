@@ -146,7 +146,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
         if not plain.endswith(b"\n"):
             raise ValueError("it ends in the middle of a line")
         kinds: dict[str, Callable[[str], Any]] = {**dict.fromkeys(MEASURES, _number), **dict.fromkeys(TEXTS, str)}
-        return pd.read_csv(io.BytesIO(plain), converters=kinds, float_precision="round_trip")
+        return pd.read_csv(io.BytesIO(plain), converters=kinds)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error).strip()
         raise StoreError(f"{path}: cannot be read as a table; {reason}.") from error
