@@ -2,29 +2,33 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
 
+from ciabench import CIAFamily, NaiveBayes, learning_curve
 from ciabench.cli import main
 from ciabench.errors import StoreError
 from ciabench.findings.regression import compare
 from ciabench.findings.resampling import DRAWS, critical_value, paired, unpaired
-from ciabench.lab.storage.results import COLUMNS
+from ciabench.lab.storage.view import LABELS, MEASURES
 
 SIZES = (10, 100, 1000)
 NOISE = {10: 1.0, 100: 0.3, 1000: 0.1}
+COLUMNS = [*LABELS[:1], "k", *LABELS[1:], *MEASURES]
 
 
-def result_rows(trials=100, seed=0, learners=("EM", "Winnow"), families=((10, 2), (10, 5)), first=0):
+def result_rows(trials=100, seed=0, learners=("EM", "Winnow"), classes=(2, 5), first=0):
     """Rows as an experiment has them, with made-up numbers."""
     rng = np.random.default_rng(seed)
     rows = []
-    for n, k in families:
+    for k in classes:
         for trial in range(first, first + trials):
             constant, room = rng.uniform(0.5, 0.7), rng.uniform(0.02, 0.2)
             for size in SIZES:
                 for learner in learners:
                     t = 1 - NOISE[size] * rng.exponential()
                     measured = (constant + t * room, constant + room, constant, t, 0.0, 0.01)
-                    rows.append((n, k, 0.9, trial, size, learner, *measured))
+                    rows.append((f"CIA(10, {k}, 0.9)", k, trial, size, learner, *measured))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -37,6 +41,19 @@ def shaken(rows, seed=1, scale=0.1, share=0.5):
 
 def dropped(rows, drop, where):
     return rows.assign(t=rows["t"] - drop * rows.eval(where))
+
+
+def mixed_rows(trials=20, **kwargs):
+    """Rows of three kinds of worlds in one table: parameters of the one are missing in the others."""
+    cia, pair, table = (result_rows(trials, classes=(k,), **kwargs).drop(columns="k") for k in (2, 3, 4))
+    return pd.concat(
+        [
+            cia.assign(n=10, k=2, b=0.9),
+            pair.assign(world="passed/past", pair="passed/past", examples=1673),
+            table.assign(world="three classes.csv", classes=3, best=1.0, constant=0.4),
+        ],
+        ignore_index=True,
+    )
 
 
 def test_equal_rows_are_the_same_whatever_their_order_and_timings():
@@ -54,7 +71,7 @@ def test_a_drop_of_one_curve_names_that_curve_and_no_other():
     comparison = compare(dropped(shaken(rows), 0.05, "k == 5 and learner == 'EM'"), rows)
     assert comparison.verdict == "changed"
     changed = comparison.curves.query("verdict == 'changed'")
-    assert changed[["k", "learner"]].to_numpy().tolist() == [[5, "EM"]]
+    assert changed[["world", "learner"]].to_numpy().tolist() == [["CIA(10, 5, 0.9)", "EM"]]
     assert changed["is_paired"].all()
     assert "CIA(10, 5, 0.9) EM: changed (100 trials, paired)" in comparison.report()
 
@@ -63,7 +80,7 @@ def test_a_drop_at_one_size_names_the_point_with_old_new_difference_and_interval
     rows = result_rows()
     comparison = compare(dropped(shaken(rows), 0.2, "k == 2 and learner == 'Winnow' and size == 100"), rows)
     points = comparison.points.query("verdict == 'changed'")
-    assert points[["k", "learner", "size"]].to_numpy().tolist() == [[2, "Winnow", 100]]
+    assert points[["world", "learner", "size"]].to_numpy().tolist() == [["CIA(10, 2, 0.9)", "Winnow", 100]]
     point = points.iloc[0]
     assert point["low"] < -0.2 < point["high"] < 0
     assert point["difference"] == pytest.approx(point["new"] - point["old"])
@@ -71,7 +88,7 @@ def test_a_drop_at_one_size_names_the_point_with_old_new_difference_and_interval
     assert "size 1000:" not in comparison.report()
 
 
-def test_other_models_are_compared_unpaired_and_a_shortage_of_trials_is_told():
+def test_other_models_are_compared_unpaired_and_a_shortage_of_trials_is_reported():
     comparison = compare(result_rows(seed=1), result_rows(seed=2))
     assert comparison.verdict == "not enough data"
     assert not comparison.points["is_paired"].any()
@@ -117,24 +134,85 @@ def test_missing_scores_and_undefined_t_are_left_out():
     assert (comparison.points["trials"] < 100).all()
 
 
-def test_points_of_one_set_only_are_told_and_do_not_count():
+def test_points_of_one_set_only_are_reported_and_do_not_count():
     rows = result_rows()
     comparison = compare(rows.query("learner == 'EM'"), rows.query("size < 1000"))
     assert comparison.verdict == "same"
     assert len(comparison.unmatched) == 6
-    assert "not compared: 6 points of one set only, as CIA(10, 2, 0.9) EM at size 1000" in comparison.report()
+    assert "not compared: 6 points of one set only, such as CIA(10, 2, 0.9) EM at size 1000" in comparison.report()
 
 
-def test_exact_sees_the_last_bit_and_a_missing_row():
+def test_exact_sees_the_last_bit():
     rows = result_rows(5)
     other = rows.copy()
     other.loc[3, "success"] = np.nextafter(other.loc[3, "success"], 1)
     comparison = compare(other, rows, exact=True)
     assert comparison.verdict == "changed"
-    assert "1 rows differ" in comparison.report()
+    assert "1 row differs" in comparison.report()
     assert compare(other, rows).verdict == "same"
-    assert compare(rows[1:], rows, exact=True).verdict == "changed"
-    assert compare(rows.query("learner == 'EM'"), rows, exact=True).verdict == "changed"
+
+
+def test_exact_compares_the_rows_that_both_sets_have():
+    rows = result_rows(300)
+    few = rows.query("trial < 100")
+    comparison = compare(few, rows, exact=True)
+    assert comparison.verdict == "same"
+    assert not comparison.points["differing"].any()
+    assert (comparison.points["shared"] == 100).all()
+    assert comparison.rows_of_one_set == 2_400
+    assert comparison.report().endswith("\n2,400 rows are in one set only")
+    assert compare(rows[1:], rows, exact=True).report().endswith("\n1 row is in one set only")
+    changed = compare(dropped(few, 1e-9, "trial == 3 and learner == 'EM' and size == 10"), rows, exact=True)
+    assert changed.verdict == "changed"
+    assert changed.points["differing"].sum() == 2
+
+
+def test_exact_does_not_compare_points_of_one_set_only():
+    rows = result_rows(5)
+    comparison = compare(rows.query("learner == 'EM'"), rows, exact=True)
+    assert comparison.verdict == "same"
+    assert "not compared: 6 points of one set only, such as CIA(10, 2, 0.9) Winnow at size 10" in comparison.report()
+
+
+def test_exact_cannot_say_anything_of_different_trials():
+    rows = result_rows(10)
+    assert compare(rows.query("trial < 5"), rows.query("trial >= 5"), exact=True).verdict == "not enough data"
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_mixed_worlds_are_compared_by_name_from_a_table_as_from_memory(tmp_path, exact):
+    rows = mixed_rows()
+    rows.sample(frac=1, random_state=0).to_csv(tmp_path / "rows.csv", index=False)
+    comparison = compare(tmp_path / "rows.csv", rows, exact=exact)
+    assert comparison.verdict == "same"
+    assert len(comparison.points) == 18
+    other = dropped(rows, 0.5, "world == 'passed/past' and learner == 'EM'")
+    report = compare(other, tmp_path / "rows.csv", exact=exact).report()
+    assert "passed/past EM: changed (20 trials, paired)" in report
+    assert "three classes.csv EM: same (20 trials, paired)" in report
+
+
+def test_a_table_is_compared_with_a_store(tmp_path):
+    family, learners = CIAFamily(n=5, k=2, b=0.8, min_headroom=0.05), {"NB": NaiveBayes()}
+    store, table = tmp_path / "mine.db", tmp_path / "rows.csv"
+    rows = learning_curve(family, learners, sizes=[10, 50], trials=4, random_state=0, store=store)
+    iris = learning_curve(load_iris(return_X_y=True), {"NB": GaussianNB()}, sizes=[50], trials=4, random_state=0)
+    pd.concat([iris.assign(world="iris"), rows]).to_csv(table, index=False)
+    comparison = compare(table, store, exact=True)
+    assert comparison.verdict == "same", comparison.report()
+    assert "CIA(5, 2, 0.8, min_headroom=0.05) NB: same (4 trials, paired)" in comparison.report()
+    assert "not compared: 1 point of one set only, such as iris NB at size 50" in comparison.report()
+    assert compare(iris, iris, exact=True).verdict == "same"
+
+
+def test_a_size_without_any_t_does_not_hide_the_others():
+    rows = result_rows()
+    rows.loc[rows["size"] == 10, "t"] = np.nan
+    comparison = compare(dropped(shaken(rows), 0.05, "k == 5 and learner == 'EM'"), rows)
+    curves = comparison.curves.set_index(["world", "learner"])
+    assert (curves["trials"] == 100).all()
+    assert curves.loc[("CIA(10, 5, 0.9)", "EM"), "difference"] == pytest.approx(-0.05, abs=0.02)
+    assert comparison.verdict == "changed"
 
 
 @pytest.mark.parametrize("test", [paired, unpaired])
@@ -151,10 +229,15 @@ def test_the_level_holds_for_heavy_tails_and_many_zeros(test):
 
 def test_nothing_in_common_and_doubled_rows_are_mistakes():
     rows = result_rows(2)
-    with pytest.raises(StoreError, match="no family, learner and size in common"):
-        compare(rows, rows.assign(n=11))
-    with pytest.raises(StoreError, match=r"rows: CIA\(10, 2, 0.9\) EM at size 10, trial 0, is there twice"):
+    with pytest.raises(StoreError, match="no world, learner and size in common"):
+        compare(rows, rows.assign(world="my " + rows["world"]))
+    with pytest.raises(StoreError, match=r"rows: CIA\(10, 2, 0.9\) EM at size 10, trial 0, occurs twice\."):
         compare(pd.concat([rows, rows]), rows)
+
+
+def test_worlds_with_equal_parameters_are_not_doubled_rows():
+    rows = mixed_rows().assign(n=10, k=2, b=0.9)
+    assert compare(rows, rows).verdict == "same"
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,8 @@ class Comparison:
                 lines += [f"  size {point['size']}: {_numbers(point)}" for point in changed.to_dict("records")]
                 lines.append(f"  all sizes, weighted: {_numbers(curve)}")
         if self.unmatched:
-            lines.append(f"not compared: {len(self.unmatched):,} points of one set only, such as {self.unmatched[0]}")
+            points = _counted(len(self.unmatched), "point", "points")
+            lines.append(f"not compared: {points} of one set only, such as {self.unmatched[0]}")
         if self.rows_of_one_set:
             lines.append(f"{_counted(self.rows_of_one_set, 'row is', 'rows are')} in one set only")
         return "\n".join(lines)
