@@ -31,8 +31,10 @@ def api_page() -> str:
     lines = ["# The public names", "", NOTE, "", "All are imported from `ciabench`; the errors from `ciabench.errors`."]
     for room, title in ROOMS.items():
         lines += ["", f"## {title}"]
-        for name in sorted(name for name, home in ciabench._HOMES.items() if home.startswith(room)):
-            lines += _entry(name, getattr(ciabench, name))
+        for name in sorted(ciabench.__all__[1:]):
+            thing = getattr(ciabench, name)
+            if thing.__module__.startswith(f"ciabench.{room}."):
+                lines += _entry(name, thing)
     found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.CIABenchError)]
     lines += ["", "## Errors", ""]
     lines += [f"- `{one.__name__}`: {inspect.getdoc(one).splitlines()[0]}" for one in found]
