@@ -221,6 +221,14 @@ def test_sizes_that_a_claim_needs_and_rows_lack_are_named(identity, sizes, note)
     assert (finding.verdict, finding.note, finding.evidence) == ("no data", note, [])
 
 
+def test_two_trials_do_not_contradict_passing_sizes():
+    families = [(n, k, 0.9) for n in (10, 75) for k in (3, 5)]
+    later_at_ten = [
+        rows_of(named(n, k), {"EM": 0.5, "Winnow": 0.6 if n == 75 else 0.4}, trials=2) for n, k, _ in families
+    ]
+    assert by_id(pd.concat(later_at_ten))["C9"].verdict == "not enough trials"
+
+
 def test_trials_without_t_are_left_out():
     rows = paper_like(0.7)
     rows.loc[rows["trial"] < 30, "t"] = np.nan
