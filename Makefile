@@ -20,7 +20,7 @@ help:
 	@echo "make bench                  time the library against its peers"
 	@echo "make reference              run all experiments in full and renew results/reference"
 
-# uv sets up in 10 s where pip takes a minute, but does not know pip's settings: what it can not fetch, pip may.
+# uv sets up in 10 s where pip takes a minute, but does not know pip's settings: what it cannot fetch, pip may.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(PACKAGE) || $(PIP) install $(PACKAGE)
@@ -37,14 +37,14 @@ lint: $(INSTALLED)
 test: lint
 	$(BIN)/pytest
 
-# Exit code 1 of a command is a finding (a claim that is not reproduced), not an error of making.
+# Exit code 1 is a finding (a claim that is not reproduced), not an error.
 figures: $(INSTALLED)
 	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials $(TRIALS)
 	$(BIN)/ciabench run experiments/spelling.toml --out results --jobs $(JOBS)
 	$(BIN)/ciabench figures results/paper.db --out results/figures
 	$(BIN)/ciabench figures results/spelling.db --out results/figures
 	$(BIN)/ciabench claims results/paper.db results/spelling.db --markdown results/claims.md --json results/claims.json || test $$? -eq 1
-	$(BIN)/ciabench report results/paper.db --out results/report.html
+	$(BIN)/ciabench report results/paper.db results/spelling.db --out results/report.html
 
 reference: $(INSTALLED)
 	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials 300

@@ -13,6 +13,9 @@ from ciabench.cli import main
 
 FOLDER = Path(__file__).parent
 ROOMS = {"world": "Worlds", "learners": "Learners", "lab": "Experiments", "findings": "Findings"}
+HOOKS = ("check_training_data", "check_next_data", "check_rows", "set_rule", "start", "learn")
+"""Methods for authors of learners, described in `learners/base.py`."""
+
 NOTE = "<!-- Written by docs/generate.py; do not edit. -->"
 
 
@@ -45,7 +48,7 @@ def _entry(name: str, thing: Any) -> list[str]:
     """A public name with its docstring and, of a class, its public methods."""
     lines = ["", f"### {name}", "", "```text", f"{name}{_signature(thing)}", "```", "", *_markdown(thing)]
     for method, made in inspect.getmembers(thing) if isinstance(thing, type) else []:
-        if not method.startswith("_") and made.__doc__ and _is_ours(made):
+        if not method.startswith("_") and method not in HOOKS and made.__doc__ and _is_ours(made):
             lines += ["", f"#### {name}.{method}", ""]
             lines += ["```text", f"{method}{_signature(made)}", "```", ""] if callable(made) else []
             lines += _markdown(made)
@@ -59,10 +62,10 @@ def _is_ours(member: Any) -> bool:
 
 
 def _signature(thing: Any) -> str:
-    """Parameters and defaults, without types: the docstring tells them."""
+    """Parameters and defaults, without types, which the docstring gives."""
     found = [one for one in inspect.signature(thing).parameters.values() if one.name != "self"]
     plain = [one.replace(annotation=inspect.Parameter.empty) for one in found]
-    return str(inspect.Signature(plain))
+    return re.sub(r"<function (\w+) at 0x\w+>", r"\1", str(inspect.Signature(plain)))
 
 
 def _markdown(thing: Any) -> list[str]:
