@@ -1,8 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from ciabench.errors import StoreError
-from ciabench.findings.curves import learning_curves, paired_differences, passing_sizes
+from ciabench.findings.curves import learning_curves, paired_differences, passing_sizes, worlds_of
 
 
 def test_curves_give_mean_error_pooled_ratio_and_headroom(made_rows):
@@ -26,10 +27,10 @@ def test_bootstrap_interval_of_the_pooled_ratio_covers_as_often_as_it_says(made_
 
 def test_paired_difference_takes_out_what_trials_share(made_rows):
     rows = made_rows({"EM": {100: 0.8}, "Winnow": {100: 0.7}})
-    told = paired_differences(rows, "EM", "Winnow").iloc[0]
-    assert told["low"] < 0.1 < told["high"]
+    found = paired_differences(rows, "EM", "Winnow").iloc[0]
+    assert found["low"] < 0.1 < found["high"]
     unpaired = np.sqrt(2 * (2 * 0.2**2) / 200)
-    assert told["sem"] < 0.8 * unpaired
+    assert found["sem"] < 0.8 * unpaired
 
 
 def test_trials_that_one_learner_lacks_are_left_out(made_rows):
@@ -45,12 +46,31 @@ def test_unknown_learner_is_named_with_those_there_are(made_rows):
 
 def test_passing_size_is_where_the_lines_cross_for_good(made_rows):
     rows = made_rows({"EM": {10: 0.3, 100: 0.5, 1000: 0.5}, "Winnow": {10: 0.4, 100: 0.4, 1000: 0.7}}, spread=0.001)
-    told = passing_sizes(rows, "EM", "Winnow").iloc[0]
-    assert told["size"] == pytest.approx(100 * 10 ** (1 / 3), rel=0.01)
-    assert told["low"] <= told["size"] <= told["high"]
+    found = passing_sizes(rows, "EM", "Winnow").iloc[0]
+    assert found["size"] == pytest.approx(100 * 10 ** (1 / 3), rel=0.01)
+    assert found["low"] <= found["size"] <= found["high"]
 
 
 @pytest.mark.parametrize(("level", "size"), [(0.9, np.inf), (0.1, 10)])
 def test_one_who_never_passes_or_was_always_ahead(made_rows, level, size):
     rows = made_rows({"EM": {10: level, 1000: level}, "Winnow": {10: 0.5, 1000: 0.5}}, spread=0.01)
     assert passing_sizes(rows, "EM", "Winnow").iloc[0][["size", "low", "high"]].tolist() == [size] * 3
+
+
+def test_worlds_are_told_apart_by_name_and_keep_their_order(made_rows):
+    means = {"EM": {10: 0.9}, "Winnow": {10: 0.1}}
+    rows = pd.concat(
+        [
+            made_rows(means, world="zebra", bias=0.7),
+            made_rows(means),
+            made_rows(means).assign(world="CIA(10, 2, 0.9, min_headroom=0.05)", min_headroom=0.05),
+        ],
+        ignore_index=True,
+    )
+    names = ["zebra", "CIA(10, 2, 0.9)", "CIA(10, 2, 0.9, min_headroom=0.05)"]
+    assert worlds_of(rows).index.tolist() == names
+    assert worlds_of(rows)["min_headroom"].tolist()[1:] == [0.02, 0.05]
+    assert learning_curves(rows)[["world", "trials"]].drop_duplicates()["world"].tolist() == names
+    assert (learning_curves(rows)["trials"] == 200).all()
+    for table in (paired_differences(rows, "EM", "Winnow"), passing_sizes(rows, "EM", "Winnow")):
+        assert table["world"].tolist() == names

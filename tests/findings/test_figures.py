@@ -1,31 +1,91 @@
+import warnings
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import font_manager
 from matplotlib.colors import to_rgb
+from matplotlib.text import Annotation
 
-from ciabench.findings.curves import learning_curves
-from ciabench.findings.figures import COLORS, FLOOR, overview, plot_curves, style, write_figures
+from ciabench.errors import ParameterError, StoreError
+from ciabench.findings import figures, looks
+from ciabench.findings.curves import learning_curves, worlds_of
+from ciabench.findings.figures import FLOOR, arrangements, overview, plot_curves, write_figures
+from ciabench.findings.looks import COLORS, make_readable, style
+from ciabench.findings.pictures import plot_difference
 
 LEARNERS = {"EM": {10: -0.9, 100: 0.5, 1000: 0.9}, "Winnow": {10: -0.2, 100: 0.4, 1000: 0.7}}
+PAPER = [(n, k, 0.9) for n in (10, 75) for k in (2, 3, 5)]
+CHINESE = "我的分类器"
 
 
-def test_curves_show_means_errors_and_what_is_cut(made_rows):
+@pytest.fixture
+def only_png(monkeypatch):
+    """Figures are written in one format, which is faster."""
+    monkeypatch.setattr(figures, "FORMATS", ("png",))
+    monkeypatch.setattr(figures, "DPI", 50)
+
+
+def rows_of_worlds(made_rows, worlds, **options):
+    """Rows of some worlds, each a family or a name."""
+    given = [{"family": one} if isinstance(one, tuple) else {"world": one} for one in worlds]
+    return pd.concat([made_rows(LEARNERS, trials=3, **one, **options) for one in given], ignore_index=True)
+
+
+def titles(figure):
+    return [ax.get_title() for ax in figure.axes if ax.axison]
+
+
+def written_worlds(folder, count):
+    return [pd.read_csv(folder / f"fig{number}.csv")["world"].iloc[0] for number in range(1, count + 1)]
+
+
+def arrows(ax):
+    return [text for text in ax.texts if isinstance(text, Annotation) and text.arrow_patch is not None]
+
+
+def test_curves_show_means_errors_and_a_legend(made_rows):
     rows = made_rows(LEARNERS)
     ax = plot_curves(rows)
-    assert [text.get_text() for text in [ax.title]] == ["CIA(10, 2, 0.9)"]
+    assert ax.get_title() == "CIA(10, 2, 0.9)"
     drawn = {container.get_label(): container.lines[0].get_ydata() for container in ax.containers}
-    means = rows.groupby(["learner", "size"])["t"].mean()
-    np.testing.assert_allclose(drawn["EM"], means["EM"])
-    arrows = [line for line in ax.lines if line.get_marker() == 7 and len(line.get_xdata())]
-    assert len(arrows) == 1
-    assert arrows[0].get_xdata().tolist() == [10]
+    np.testing.assert_allclose(drawn["EM"], rows.groupby(["learner", "size"])["t"].mean()["EM"])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["EM", "Winnow"]
     assert ax.get_ylim()[0] == FLOOR
 
 
-def test_a_learner_looks_the_same_in_every_figure():
+def test_every_learner_below_the_axis_has_an_arrow_of_its_own(made_rows):
+    low = {10: -0.9, 100: 0.5}
+    ax = plot_curves(made_rows({"EM": low, "COV": low, "Winnow": low, "Perceptron": {10: 0.0, 100: 0.5}}))
+    assert len(arrows(ax)) == 3
+    ax.figure.canvas.draw()
+    places = [arrow.xycoords.transform(arrow.xy)[0] for arrow in arrows(ax)]
+    assert np.diff(places).min() > 5
+    assert [arrow.arrow_patch.get_edgecolor()[:3] for arrow in arrows(ax)] == [
+        to_rgb(style(name, [])["color"]) for name in ("EM", "COV", "Winnow")
+    ]
+    shapes = {line.get_marker() for line in ax.lines if line.get_linestyle() == "None" and line.get_marker() != "None"}
+    assert shapes <= {"_", "|", 0, 1, 2, 3}  # caps of error bars
+
+
+def test_a_learner_looks_the_same_in_every_figure(made_rows):
     assert style("Winnow", ["EM", "Winnow"]) == style("Winnow", ["Winnow", "my own", "COV"])
-    looks = [style(name, ["EM", "COV", "Winnow", "mine"]) for name in ("EM", "COV", "Winnow", "mine")]
-    assert len({(look["color"], look["marker"]) for look in looks}) == 4
+    rows = pd.concat([
+        made_rows({"a": {10: 0.1}, "b": {10: 0.2}}, world="one"),
+        made_rows({"b": {10: 0.2}}, world="two"),
+    ])  # fmt: skip
+    figure = overview(learning_curves(rows), arrangements(worlds_of(rows))[0])
+    colors = [
+        {line.get_label(): line.lines[0].get_color() for line in ax.containers}["b"] for ax in figure.axes if ax.axison
+    ]
+    assert colors[0] == colors[1]
+
+
+def test_many_learners_can_be_told_apart():
+    names = [f"learner {number:02}" for number in range(40)]
+    seen = {tuple(map(str, style(name, names).values())) for name in [*names, *looks.KNOWN]}
+    assert len(seen) == 46
 
 
 def test_first_colors_are_distinct_in_grey():
@@ -33,22 +93,79 @@ def test_first_colors_are_distinct_in_grey():
     assert min(abs(a - b) for i, a in enumerate(grey) for b in grey[:i]) > 0.02
 
 
-def test_several_families_need_the_overview(made_rows):
-    rows = pd.concat([made_rows(LEARNERS), made_rows(LEARNERS, family=(75, 3, 0.9))])
-    with pytest.raises(ValueError, match="draws one family; rows hold 2"):
+def test_rows_of_several_worlds_are_refused_by_name(made_rows):
+    rows = rows_of_worlds(made_rows, ["coins", (10, 2, 0.9)])
+    with pytest.raises(ParameterError, match=r"one world, and the rows hold 2: coins, CIA\(10, 2, 0\.9\)"):
         plot_curves(rows)
-    figure = overview(learning_curves(rows))
-    assert sorted(ax.get_title() for ax in figure.axes if ax.axison) == ["CIA(10, 2, 0.9)", "CIA(75, 3, 0.9)"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["EM", "Winnow"]
+    with pytest.raises(ParameterError, match="one world, and there are no rows"):
+        plot_curves(rows.iloc[:0])
 
 
-def test_figures_are_written_in_the_order_of_the_paper_and_again_the_same(made_rows, tmp_path):
-    rows = pd.concat([made_rows(LEARNERS, family=family) for family in [(10, 3, 0.9), (75, 2, 0.9)]])
+def test_families_that_differ_in_headroom_alone_stay_apart(made_rows, tmp_path, only_png):
+    strict = "CIA(10, 2, 0.9, min_headroom=0.05)"
+    other = made_rows(LEARNERS, trials=3, seed=1).assign(world=strict, min_headroom=0.05)
+    rows = pd.concat([made_rows(LEARNERS, trials=3), other], ignore_index=True)
+    assert titles(overview(learning_curves(rows), arrangements(worlds_of(rows))[0])) == ["CIA(10, 2, 0.9)", strict]
+    write_figures(rows, tmp_path)
+    assert written_worlds(tmp_path, 2) == ["CIA(10, 2, 0.9)", strict]
+    found = plot_difference(rows, "EM", "Winnow").get_legend().get_texts()
+    assert [text.get_text() for text in found] == ["CIA(10, 2, 0.9)", strict]
+
+
+def test_the_papers_worlds_have_its_layout_and_numbers(made_rows, tmp_path, only_png):
+    rows = rows_of_worlds(made_rows, PAPER[::-1])
+    (grid,) = arrangements(worlds_of(rows))
+    assert grid == [[f"CIA({n}, {k}, 0.9)" for k in (2, 3, 5)] for n in (10, 75)]
+    write_figures(rows, tmp_path)
+    assert written_worlds(tmp_path, 6) == [f"CIA({n}, {k}, 0.9)" for k in (2, 3, 5) for n in (10, 75)]
+    assert {"n", "k", "b", "min_headroom"} < set(pd.read_csv(tmp_path / "overview.csv"))
+
+
+def test_other_worlds_come_in_their_order(made_rows, tmp_path, only_png):
+    rows = rows_of_worlds(made_rows, ["zebra", "apple", "$mango$", "fig", "pear"])
+    (grid,) = arrangements(worlds_of(rows))
+    assert grid == [["zebra", "apple", "$mango$"], ["fig", "pear", None]]
+    assert titles(overview(learning_curves(rows), grid))[2] == r"\$mango\$"
+    write_figures(rows, tmp_path)
+    assert written_worlds(tmp_path, 5) == ["zebra", "apple", "$mango$", "fig", "pear"]
+    assert (tmp_path / "overview.png").exists()
+
+
+def test_mixed_experiments_have_both_overviews(made_rows, tmp_path, only_png):
+    rows = rows_of_worlds(made_rows, ["coins", (75, 2, 0.9), (10, 3, 0.9)])
+    names = {path.name for path in write_figures(rows, tmp_path)}
+    assert {"overview.png", "overview-others.png", "fig3.png"} < names
+    assert written_worlds(tmp_path, 3) == ["CIA(75, 2, 0.9)", "CIA(10, 3, 0.9)", "coins"]
+    assert set(pd.read_csv(tmp_path / "overview-others.csv")["world"]) == {"coins"}
+
+
+def test_figures_are_the_same_again(made_rows, tmp_path):
+    rows = rows_of_worlds(made_rows, [(10, 3, 0.9)])
     first, second = write_figures(rows, tmp_path / "a"), write_figures(rows, tmp_path / "b")
     assert {path.name for path in first} == {
-        f"{stem}.{form}" for stem in ("fig1", "fig2", "overview") for form in ("png", "svg", "pdf", "csv")
+        f"{stem}.{form}" for stem in ("fig1", "overview") for form in ("png", "svg", "pdf", "csv")
     }
-    families = [pd.read_csv(tmp_path / "a" / f"fig{number}.csv")[["n", "k"]].iloc[0].tolist() for number in (1, 2)]
-    assert families == [[75, 2], [10, 3]]
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes()
+    with pytest.raises(StoreError, match="nothing to draw"):
+        write_figures(rows.iloc[:0], tmp_path)
+
+
+def test_names_in_any_script_are_drawn_without_warnings(made_rows, tmp_path):
+    rows = made_rows({CHINESE: {10: 0.1, 100: 0.5}, "EM ✓ 😀": {10: 0.1, 100: 0.4}}, trials=3, world="世界 एक")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plot_curves(rows).figure.canvas.draw()
+        plot_difference(rows, CHINESE, "EM ✓ 😀").figure.canvas.draw()
+        write_figures(rows, tmp_path)
+
+
+def test_an_installed_font_that_has_the_characters_is_preferred(monkeypatch):
+    looks._fonts_with.cache_clear()
+    monkeypatch.setattr(looks, "_upright_fonts", lambda: iter([("Poor Sans", "poor"), ("Rich Sans", "rich")]))
+    monkeypatch.setattr(looks, "_covered", lambda path, missing: missing if path == "rich" else frozenset())
+    text = plt.figure().text(0, 0, CHINESE)
+    monkeypatch.setattr(font_manager, "findfont", lambda properties: "poor")
+    make_readable(text.figure)
+    looks._fonts_with.cache_clear()
+    assert text.get_fontfamily() == ["sans-serif", "Rich Sans"]

@@ -2,16 +2,19 @@
 
 import io
 import os
+import re
 import shutil
 from itertools import product
 
 import matplotlib.image
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from ciabench.findings.looks import contrast
 from ciabench.findings.report import write_report
 
 EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
@@ -32,6 +35,10 @@ TRACES = """
     const drawn = [...document.querySelectorAll('.plot')].filter((plot) => plot.data);
     return drawn.map((plot) => plot.data.map((trace) => trace.name));"""
 FIRST = "const plot = document.querySelector('.plot'); return "
+COLOR_SCHEME = "prefers-color-scheme"
+CELLS = """
+    return [...document.querySelectorAll('#heatmap td[title], #heatmap td[title] small')].map((cell) => [
+        getComputedStyle(cell).color, getComputedStyle(cell.closest('td')).backgroundColor]);"""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +60,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def shown(browser, made_store, tmp_path):
-    """Open the page of a store with these learners; no error may have been told by the end."""
+    """Open the page of a store with these learners; the browser may have logged no error by the end."""
 
     def show(learners, **changes):
         path = tmp_path / "page.html"
@@ -78,11 +85,11 @@ def click(browser, selector):
 
 def test_learners_vanish_from_all_panels_at_once(shown):
     browser = shown(["EM", "COV", "Winnow"])
-    assert browser.execute_script(TRACES) == [["EM", "COV", "Winnow", "EM", "COV"]] * 2
+    assert browser.execute_script(TRACES) == [["EM", "COV", "Winnow"]] * 2
     seen = blue_pixels(browser)
     assert seen > 300
     browser.find_element("css selector", "#learners input[value=EM]").send_keys(Keys.SPACE)
-    assert browser.execute_script(TRACES) == [["COV", "Winnow", "COV"]] * 2
+    assert browser.execute_script(TRACES) == [["COV", "Winnow"]] * 2
     assert blue_pixels(browser) < seen / 2
 
 
@@ -96,6 +103,56 @@ def test_statistic_and_axis_can_be_switched(shown):
     assert browser.execute_script(FIRST + "plot.layout.yaxis.title.text") == "success rate"
     click(browser, "input[value=linear]")
     assert browser.execute_script(FIRST + "plot._fullLayout.xaxis.type") == "linear"
+
+
+def test_learners_below_the_axis_have_arrows_side_by_side(shown):
+    browser = shown(["EM", "COV", "Winnow"])
+    arrows = FIRST + "plot.layout.annotations.map((arrow) => [arrow.name, arrow.x, arrow.xshift, arrow.arrowcolor])"
+    (em, x, left, blue), (cov, same, right, orange) = browser.execute_script(arrows)
+    assert (em, cov, x, same) == ("EM", "COV", 1, 1)
+    assert right - left >= 5
+    assert blue != orange
+    click(browser, "#learners input[value=COV]")
+    click(browser, "input[value=linear]")
+    assert browser.execute_script(arrows) == [["EM", 10, 0, blue]]
+    click(browser, "input[value=success]")
+    assert browser.execute_script(arrows) == []
+
+
+def test_the_papers_worlds_lie_as_in_its_overview(shown):
+    browser = shown(["EM", "COV"], families=[(10, 2, 0.9), (75, 2, 0.9), (75, 3, 0.9)])
+    places = """return [...document.querySelectorAll('.panel')].map((panel) => {
+        const box = panel.getBoundingClientRect();
+        return [panel.querySelector('h3').textContent, Math.round(box.left), Math.round(box.top)]; })"""
+    (one, left, top), (two, same_left, below), (three, right, same_line) = browser.execute_script(places)
+    assert [one, two, three] == ["CIA(10, 2, 0.9)", "CIA(75, 2, 0.9)", "CIA(75, 3, 0.9)"]
+    assert (same_left, same_line) == (left, below)
+    assert right > left
+    assert below > top
+
+
+def test_learners_without_scores_are_listed(shown):
+    browser = shown(["EM", "COV", "broken"], sizes=(10,))
+    labels = [label.text for label in browser.find_elements("css selector", "#learners label")]
+    assert labels == ["EM", "COV", "broken (no scores)"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_cell_of_learners_of_ones_own_can_be_read(shown, scheme):
+    browser = shown([f"mine {number}" for number in range(8)], trials=2)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": COLOR_SCHEME, "value": scheme}]})
+    for first, second in [("mine 0", "mine 7"), ("mine 6", "mine 1"), ("mine 3", "mine 5"), ("mine 4", "mine 2")]:
+        Select(browser.find_element("id", "first")).select_by_value(first)
+        Select(browser.find_element("id", "second")).select_by_value(second)
+        for ink, background in browser.execute_script(CELLS):
+            assert contrast(color(ink), color(background)) >= 4.5
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def color(computed):
+    """Computed colour of a browser as hexadecimal digits."""
+    numbers = [float(number) for number in re.findall(r"[\d.]+", computed)][:3]
+    return to_hex([number if computed.startswith("color(") else number / 255 for number in numbers])
 
 
 def test_a_hostile_name_is_only_a_name(shown):
@@ -124,7 +181,7 @@ def test_data_shown_can_be_downloaded(shown, tmp_path):
     click(browser, "#download-curves")
     WebDriverWait(browser, 20).until(lambda _: (tmp_path / "made-curves.csv").exists())
     lines = (tmp_path / "made-curves.csv").read_text().splitlines()
-    assert lines[0] == "family,n,k,b,learner,size,trials,t,t_low,t_high"
+    assert lines[0] == "world,n,k,b,learner,size,trials,t,t_low,t_high"
     assert len(lines) == 1 + 2 * 2
     assert lines[1].startswith('"CIA(10, 2, 0.9)",10,2,0.9,"say ""hi"", all",10,5,')
 
@@ -142,7 +199,7 @@ def test_page_fits_a_phone_and_follows_dark_mode(shown):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
     fits = "return document.documentElement.scrollWidth <= 360"
     WebDriverWait(browser, 5).until(lambda _: browser.execute_script(fits))
-    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    dark = {"features": [{"name": COLOR_SCHEME, "value": "dark"}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
     assert browser.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
     WebDriverWait(browser, 5).until(lambda _: browser.execute_script(FIRST + "plot.layout.font.color") == "#e7eaee")
