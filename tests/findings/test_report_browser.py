@@ -218,3 +218,11 @@ def test_fifty_panels_open_in_two_seconds(shown):
     click(browser, "input[value=pooled]")
     browser.execute_cdp_cmd("Page.printToPDF", {})
     assert len(browser.execute_script(TRACES)) == 50
+
+
+def test_differences_show_only_what_both_learners_have(shown):
+    browser = shown(["EM", "COV", "late"])
+    Select(browser.find_element("id", "second")).select_by_value("late")
+    assert [head.text for head in browser.find_elements("css selector", "#heatmap thead th")] == ["world", "10", "100"]
+    Select(browser.find_element("id", "second")).select_by_value("EM")
+    assert browser.find_element("css selector", "#heatmap td").text == "no trial in common"

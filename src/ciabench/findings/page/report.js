@@ -25,7 +25,9 @@ function element(tag, text, attributes = {}) {
 const hue = (learner) => learner.color[isDark() ? "dark" : "light"];
 
 function number(value, digits = 3) {
-  return value === null ? "–" : `${value < 0 ? "−" : ""}${Math.abs(value).toFixed(digits)}`;
+  if (value === null) return "–";
+  const size = Math.abs(value).toFixed(digits);
+  return `${value < 0 && Number(size) > 0 ? "−" : ""}${size}`;
 }
 
 /* Curves. */
@@ -210,7 +212,7 @@ function differences() {
 function heatCell(cell, strongest) {
   if (cell === undefined) return element("td", "");
   const [world, size, trials, mean, low, high] = cell;
-  const made = element("td", `${mean > 0 ? "+" : ""}${number(mean, 2)}`);
+  const made = element("td", `${Number(mean.toFixed(2)) > 0 ? "+" : ""}${number(mean, 2)}`);
   made.append(element("small", low === null ? "" : `${number(low, 2)} … ${number(high, 2)}`));
   made.title = `${world}, ${size.toLocaleString("en")} examples, ${trials.toLocaleString("en")} trials: ${number(mean)}, 95% interval ${number(low)} … ${number(high)}`;
   const ahead = low !== null && low * high > 0;
@@ -227,13 +229,16 @@ function drawHeatmap() {
   const table = byId("heatmap");
   table.replaceChildren(element("caption", `T of ${byId("first").value} minus T of ${byId("second").value}`));
   const strongest = Math.min(Math.max(...cells.map((cell) => Math.abs(cell[3])), 1e-9), 0.5);
+  const known = sizes.filter((size) => cells.some((cell) => cell[1] === size));
+  if (!known.length) table.createTBody().insertRow().append(element("td", "no trial in common"));
   const head = table.createTHead().insertRow();
-  head.append(element("th", "world"), ...sizes.map((size) => element("th", size.toLocaleString("en"), { scope: "col" })));
+  head.append(element("th", "world"), ...known.map((size) => element("th", size.toLocaleString("en"), { scope: "col" })));
   const body = table.createTBody();
   for (const panel of data.panels) {
-    const row = body.insertRow();
     const found = new Map(cells.filter((cell) => cell[0] === panel.world).map((cell) => [cell[1], cell]));
-    row.append(element("th", panel.world, { scope: "row" }), ...sizes.map((size) => heatCell(found.get(size), strongest)));
+    if (!found.size) continue;
+    const row = body.insertRow();
+    row.append(element("th", panel.world, { scope: "row" }), ...known.map((size) => heatCell(found.get(size), strongest)));
   }
 }
 
