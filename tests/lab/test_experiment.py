@@ -1,10 +1,12 @@
 import copy
 import json
+from functools import partial
 
 import pytest
 
 from ciabench.errors import ExperimentError
 from ciabench.lab.plan.experiment import load, schema, validate
+from ciabench.lab.plan.imports import import_foreign
 
 PAPER = """
 name = "paper"
@@ -173,3 +175,12 @@ def test_an_experiment_does_not_change(small):
     assert experiment.spec() == before
     with pytest.raises(ValueError, match="frozen"):
         experiment.seed = 3
+
+
+@pytest.mark.parametrize("kind", ["learners", "worlds"])
+def test_a_plugin_whose_import_hangs_is_reported(small, tmp_path, monkeypatch, kind):
+    (tmp_path / f"hanging_{kind}.py").write_text("import time\ntime.sleep(3600)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("ciabench.lab.plan.registry.import_foreign", partial(import_foreign, time_limit=1.0))
+    with pytest.raises(ExperimentError, match=rf"small.toml: {kind}\[0\]: importing 'hanging_{kind}' did not finish"):
+        small(**{kind: [{"use": f"hanging_{kind}:Any"}]}).plan()

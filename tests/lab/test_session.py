@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from ciabench.lab.plan.learner import resolve
 from ciabench.lab.session import learning_curve, run_experiment
 from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.store import Store
+from ciabench.world.base import World
 from ciabench.world.family import CIAFamily
 
 BAYES = {"use": "sklearn.naive_bayes:BernoulliNB", "name": "bayes"}
@@ -96,6 +98,16 @@ def test_learning_curve_warns_of_failures_and_leaves_them_out():
     assert rows["size"].tolist() == [10, 10]
 
 
+@dataclass(frozen=True)
+class Odd(World):
+    """A world whose parameter cannot be kept."""
+
+    values: object = (1, 2)
+
+    def task(self, seed):
+        """Nothing to draw."""
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -112,6 +124,8 @@ def test_learning_curve_warns_of_failures_and_leaves_them_out():
             r"such as CIAFamily, or \(X, y\); got a DataFrame.$",
         ),
         ({"store": "curve.db"}, "needs a random_state"),
+        ({"world": Odd()}, "the parameters of the world Odd must be plain values"),
+        ({"world": Odd(np.arange(3))}, "the parameters of the world Odd.* must be plain values"),
     ],
 )
 def test_learning_curve_refuses_what_makes_no_sense(wrong, message):

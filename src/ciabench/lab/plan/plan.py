@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ciabench.errors import ExperimentError
-from ciabench.lab.plan.learner import Learner
+from ciabench.lab.plan.learner import Learner, check_name
+from ciabench.seeds import canonical
 from ciabench.world.base import World
 
 
@@ -67,6 +68,8 @@ class Plan:
     guard_foreign: bool = True
 
     def __post_init__(self) -> None:
+        for world in self.worlds:
+            _check_plain(world)
         for kind, names in (
             ("worlds", [world.name for world in self.worlds]),
             ("learners", [entrant.name for entrant in self.entrants]),
@@ -74,6 +77,8 @@ class Plan:
             name, count = Counter(names).most_common(1)[0] if names else ("", 0)
             if count > 1:
                 raise ExperimentError(f"two {kind} are called {name}; leave one out, or give it another name.")
+            for name in names:
+                check_name(name)
         offered = {name for world in self.worlds for name in world.references}
         for reference in self.references:
             if reference.name not in offered:
@@ -103,3 +108,19 @@ class Plan:
     def is_guarded(self, learner: Learner) -> bool:
         """Whether a learner runs in a process of its own."""
         return self.time_limit is not None or (self.guard_foreign and not learner.builtin)
+
+
+def _check_plain(world: World) -> None:
+    """Refuse a world whose identity or parameters cannot be written as JSON, or whose parameters are not flat."""
+    try:
+        canonical([world.identity, world.parameters])
+        is_flat = all(
+            value is None or isinstance(value, bool | int | float | str) for value in world.parameters.values()
+        )
+    except (TypeError, ValueError):
+        is_flat = False
+    if not is_flat:
+        raise ExperimentError(
+            f"the parameters of the world {type(world).__name__} must be plain values, and its identity JSON: numbers, texts, "
+            "booleans or None."
+        )
