@@ -272,7 +272,8 @@ def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: in
 
     pairs = [pair for name in names for pair in named_pairs(name)] or list(DEFAULT_PAIRS)
     if sentence is None:
-        Console().print(to_table(lab.measure(pairs, corpus, jobs or os.cpu_count() or 1)))
+        rows = lab.measure(pairs, corpus, jobs or os.cpu_count() or 1)
+        Console().print(to_table(rows, list(lab.LEARNERS)))
         return
     if len(pairs) != 1:
         raise click.UsageError("--try needs one --pair of two words.")
