@@ -104,6 +104,8 @@ def paired_differences(rows: pd.DataFrame, first: str, second: str) -> pd.DataFr
 def paired_trials(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     """T of both learners and their `difference`, indexed by world, size and trial, worlds in the order of the rows."""
     chosen = rows[rows["learner"].isin([first, second])]
+    if chosen.duplicated(LABELS).any():
+        raise StoreError("a row of the same world, trial, size and learner occurs twice.")
     wide = chosen.pivot(index=[WORLD, "size", "trial"], columns="learner", values="t")
     for learner in (first, second):
         if learner not in wide:

@@ -202,6 +202,8 @@ class CIAModel:
 def _frozen_floats(name: str, values: ArrayLike) -> Floats:
     """Read-only float copy of `values`."""
     try:
+        if np.iscomplexobj(values):
+            raise TypeError("complex numbers are not supported")
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ModelError(f"{name} must be an array of numbers; {error}.") from None

@@ -1,5 +1,6 @@
 """Rows of results as pandas frames, from a store, an exported table, or memory; the one place that builds them."""
 
+import csv
 import gzip
 import hashlib
 import io
@@ -145,6 +146,9 @@ def _read_csv(path: Path) -> pd.DataFrame:
         plain = gzip.decompress(content) if path.suffix == ".gz" else content
         if not plain.endswith(b"\n"):
             raise ValueError("it ends in the middle of a line")
+        columns = next(csv.reader([plain.partition(b"\n")[0].decode()]))
+        if len(set(columns)) < len(columns):
+            raise ValueError("a column is there twice")
         kinds: dict[str, Callable[[str], Any]] = {**dict.fromkeys(MEASURES, _number), **dict.fromkeys(TEXTS, str)}
         return pd.read_csv(io.BytesIO(plain), converters=kinds)
     except (OSError, EOFError, ValueError, zlib.error) as error:
