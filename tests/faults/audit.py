@@ -1,4 +1,4 @@
-"""Audit the pinned versions with pip-audit; where no vulnerability database is in reach, say so and audit nothing."""
+"""Audit the pinned versions with pip-audit; if no vulnerability database can be reached, say so and audit nothing."""
 
 import json
 import subprocess
@@ -11,21 +11,21 @@ SECONDS = "5"
 
 
 def audited(pins):
-    """What pip-audit found of some pins: one entry a package, with its vulnerabilities or why it was skipped."""
+    """Run pip-audit on some pins; one entry per package, with its vulnerabilities or why it was skipped."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write("\n".join(pins))
         file.flush()
         options = ["--no-deps", "--disable-pip", "--progress-spinner", "off", "--timeout", SECONDS, "-f", "json"]
         command = [sys.executable, "-m", "pip_audit", "-r", file.name, *options]
-        told = subprocess.run(command, capture_output=True, text=True)
-    return json.loads(told.stdout)["dependencies"] if told.stdout else []
+        process = subprocess.run(command, capture_output=True, text=True)
+    return json.loads(process.stdout)["dependencies"] if process.stdout else []
 
 
 def main():
     """Audit one pin to see whether that is possible, then all."""
     pins = PINS.read_text(encoding="utf-8").split()
     if not any("vulns" in package for package in audited(pins[:1])):
-        print("pip-audit: no vulnerability database is in reach; nothing was audited.")
+        print("pip-audit: no vulnerability database can be reached; nothing was audited.")
         return
     found = audited(pins)
     known = [package for package in found if package.get("vulns")]

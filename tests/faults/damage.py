@@ -5,7 +5,7 @@ import random
 from harness import exported
 
 from ciabench.errors import CIABenchError
-from ciabench.lab.storage.results import Results
+from ciabench.lab.storage.rows import read
 
 
 def flips(path, target, count, seed=0):
@@ -46,7 +46,7 @@ def refused_tables(copies, target):
     refused = 0
     for place in copies:
         try:
-            Results(target)
+            read(target)
         except CIABenchError:
             refused += 1
         else:

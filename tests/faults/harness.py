@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from ciabench.cli import main
 from ciabench.lab.plan.experiment import validate
-from ciabench.lab.storage.export import export
 from ciabench.lab.session import run_experiment
+from ciabench.lab.storage.export import export
 from ciabench.lab.storage.store import Store
 
 TOML = """
@@ -33,7 +33,7 @@ def experiment(**changes):
 
 
 def made(folder, jobs=1, **changes):
-    """Run the small experiment undisturbed, and tell where its store is."""
+    """Run the small experiment undisturbed; return the path of its store."""
     run_experiment(experiment(**changes), folder, jobs=jobs, progress="silent")
     return Path(folder) / "faults.db"
 
@@ -46,8 +46,8 @@ def exported(store_path):
     return target.read_bytes()
 
 
-class Told(NamedTuple):
-    """What a command printed, and its exit code."""
+class Finished(NamedTuple):
+    """Exit code of a command, and what it printed."""
 
     returncode: int
     stdout: str
@@ -57,10 +57,10 @@ class Told(NamedTuple):
 def ciabench(*arguments, **options):
     """Run a command in a process of its own."""
     command = [sys.executable, "-m", "ciabench.cli", *map(str, arguments)]
-    told = subprocess.run(
+    process = subprocess.run(
         command, stderr=subprocess.PIPE, text=True, timeout=LIMIT, **{"stdout": subprocess.PIPE, **options}
     )
-    return Told(told.returncode, told.stdout, told.stderr)
+    return Finished(process.returncode, process.stdout, process.stderr)
 
 
 def asked(*arguments):
@@ -68,13 +68,13 @@ def asked(*arguments):
     result = CliRunner().invoke(main, list(map(str, arguments)))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Told(result.exit_code, result.stdout, result.stderr)
+    return Finished(result.exit_code, result.stdout, result.stderr)
 
 
-def refusal(told):
-    """The one line with which a command refused, which is all that it may say."""
-    lines = told.stderr.splitlines()
-    assert told.returncode == 2, (told.returncode, told.stdout, told.stderr)
-    assert "Traceback" not in told.stderr
+def refusal(finished):
+    """The one line with which a command refused, which is all that it may print."""
+    lines = finished.stderr.splitlines()
+    assert finished.returncode == 2, finished
+    assert "Traceback" not in finished.stderr
     assert lines[-1].startswith("Error: ")
     return lines[-1]

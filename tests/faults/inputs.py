@@ -11,13 +11,26 @@ import pandas as pd
 from harness import SPEC, asked, refusal
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from matplotlib.figure import Figure
 
-from ciabench import COV, EM, CIAFamily, CIAModel, NaiveBayes, Perceptron, Results, Winnow
+from ciabench import (
+    COV,
+    EM,
+    CIAFamily,
+    CIAModel,
+    NaiveBayes,
+    Perceptron,
+    Results,
+    Winnow,
+    plot_curves,
+    plot_difference,
+)
 from ciabench.errors import CIABenchError
 from ciabench.findings.curves import learning_curves
 from ciabench.findings.regression import compare
 from ciabench.lab.plan.experiment import load, validate
-from ciabench.lab.storage.results import COLUMNS
+from ciabench.lab.storage.rows import read
+from ciabench.lab.storage.view import LABELS, MEASURES
 
 numbers = st.integers(-(2**70), 2**70) | st.floats() | st.sampled_from([0, 1, 2, 10, 0.5, 0.9, 2**63, 10**9])
 scalars = numbers | st.booleans() | st.text(max_size=8)
@@ -26,7 +39,7 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
-keys = st.sampled_from([*SPEC, "time_limit", "nonsense"]) | st.text(max_size=6)
+keys = st.sampled_from([*SPEC, "worlds", "references", "time_limit", "nonsense"]) | st.text(max_size=6)
 
 
 def as_toml(value):
@@ -45,9 +58,9 @@ def experiments(draw):
         return draw(st.text() | st.integers(1, 3_000).map(lambda depth: "a = " + "[" * depth))
     table = {**SPEC, **draw(st.dictionaries(keys, values, max_size=2))}
     if draw(st.booleans()):
-        changes = st.dictionaries(st.sampled_from("nkb") | st.text(max_size=4), values, max_size=2)
-        family = {"n": 5, "k": 2, "b": 0.9, **draw(changes)}
-        table["families"] = [family]
+        changes = st.dictionaries(st.sampled_from(["n", "k", "b", "use"]) | st.text(max_size=4), values, max_size=2)
+        world = {"n": 5, "k": 2, "b": 0.9, **draw(changes)}
+        table[draw(st.sampled_from(["families", "worlds"]))] = [world]
     if draw(st.booleans()):
         table["learners"] = draw(st.lists(values | st.fixed_dictionaries({"use": scalars}), max_size=2))
     if draw(st.booleans()):
@@ -88,10 +101,10 @@ arguments = st.lists(words | letters, min_size=1, max_size=5)
 
 def check_arguments(made):
     """A command with any arguments answers, or refuses with exit code 2; nothing else can come of it."""
-    told = asked(*made)
-    assert told.returncode in (0, 1, 2)
-    if told.returncode == 2:
-        refusal(told)
+    finished = asked(*made)
+    assert finished.returncode in (0, 1, 2)
+    if finished.returncode == 2:
+        refusal(finished)
 
 
 matrices = arrays.arrays(
@@ -119,9 +132,10 @@ def check_parameters(n, k, b):
             make()
 
 
+COLUMNS = [LABELS[0], "n", "k", "b", *LABELS[1:], *MEASURES]
 ROWS = pd.DataFrame(
-    [(5, 2, 0.9, trial, size, name, 0.7, 0.8, 0.6, 0.5, 0.0, 0.1)
-     for trial in range(3) for size in (10, 30) for name in ("a", "b")],
+    [(f"CIA({n}, 2, 0.9)", n, 2, 0.9, trial, size, name, 0.7, 0.8, 0.6, 0.5, 0.0, 0.1)
+     for n in (5, 8) for trial in range(3) for size in (10, 30) for name in ("a", "b")],
     columns=COLUMNS,
 )  # fmt: skip
 
@@ -131,18 +145,27 @@ def frames(draw):
     """Rows of results of which columns are replaced, dropped or doubled, and rows dealt out anew."""
     rows = ROWS.iloc[draw(st.lists(st.integers(0, len(ROWS) - 1), max_size=len(ROWS)))]
     for column in draw(st.lists(st.sampled_from(COLUMNS), max_size=2)):
-        if draw(st.booleans()):
+        change = draw(st.sampled_from(["replace", "drop", "double"]))
+        if change == "replace" and rows.columns.is_unique:
             new = draw(st.lists(scalars | st.none(), min_size=len(rows), max_size=len(rows)))
             rows = rows.assign(
                 **{column: pd.Series(new, index=rows.index, dtype=draw(st.sampled_from([None, object])))}
             )
-        else:
+        elif change == "drop":
             rows = rows.drop(columns=column, errors="ignore")
+        elif change == "double" and column in rows:
+            rows = pd.concat([rows, rows[column]], axis=1)
     return rows
 
 
 def check_frame(rows):
     """Rows are judged, or refused by our errors."""
-    for judge in (lambda: Results(rows).curves(), lambda: learning_curves(rows), lambda: compare(rows, ROWS)):
+    for judge in (
+        lambda: Results(rows)._repr_html_(),
+        lambda: learning_curves(read(rows).rows),
+        lambda: plot_curves(rows, Figure().subplots()),
+        lambda: plot_difference(rows, "a", "b", Figure().subplots()),
+        lambda: compare(rows, ROWS),
+    ):
         with suppress(CIABenchError):
             judge()

@@ -56,7 +56,7 @@ def survived(folder, kills, jobs, moments, undisturbed):
 
 
 def disturbed(path, jobs, victim, moments):
-    """Run, with a kill at a random moment; tell whether it came before the end, and whether the run got there."""
+    """Run, with a kill at a random moment; return whether it came before the end, and whether the run got there."""
     started = os.fork()
     if not started:
         run_experiment(experiment(trials=TRIALS[jobs]), path.parent, jobs=jobs, progress="silent")
@@ -77,7 +77,7 @@ def survived_statements(folder):
 
 
 def killed_at(path, number):
-    """Run, with a kill before the statement of that number; tell whether there was one."""
+    """Run, with a kill before the statement of that number; return whether there was one."""
     started = os.fork()
     if not started:
         numbers, connect = count(1), sqlite3.connect

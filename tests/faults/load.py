@@ -14,38 +14,41 @@ import psutil
 from harness import experiment
 
 from ciabench.lab.compute.runner import run_cells
-from ciabench.lab.storage.store import Store
-from ciabench.lab.compute.trial import CellRow, Job, ScoreRow
 from ciabench.lab.compute.workers import pool
+from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome
+from ciabench.lab.plan.plan import Job
+from ciabench.lab.storage.store import Store
 
 sys.path.append(str(Path(__file__).parents[1] / "lab"))
 
 SIZES = (10, 30, 100, 300, 1000)
 LEARNERS = ("first", "second", "third")
 GRID = [{"n": [10, 75], "k": [2, 3, 5], "b": 0.9}]
-FAMILIES = 6
+WORLDS = 6
 MOST_GROWTH = 50
 """Megabytes by which all processes together may grow between a tenth and the end of a run."""
 
 
 def filled(folder, cells):
     """Make a store with so many cells of fifteen scores, made up, through the store itself."""
-    named = [{"use": "NaiveBayes", "name": name} for name in LEARNERS]
-    made = experiment(learners=named, sizes=list(SIZES), families=GRID, trials=-(-cells // FAMILIES))
+    named = [{"use": "Perceptron", "name": name, "n_passes": 1 + place} for place, name in enumerate(LEARNERS)]
+    made = experiment(learners=named, sizes=list(SIZES), families=GRID, trials=-(-cells // WORLDS))
     rng = np.random.default_rng(0)
     with Store.continued(Path(folder) / "faults.db", made.spec(), made.plan(), {}) as store:
         for place in range(cells):
-            store.add(cell(place % FAMILIES, place // FAMILIES, rng))
+            store.add(cell(place % WORLDS, place // WORLDS, rng))
         return store.path
 
 
-def cell(family, trial, rng):
-    """A cell with scores that are noise."""
-    values = iter(rng.random((len(SIZES) * len(LEARNERS), 2)).tolist())
+def cell(world, trial, rng):
+    """A cell with scores that are noise, and facts as those of real ones."""
+    entrants = [(learner, size) for size in SIZES for learner in range(len(LEARNERS))]
     scores = [
-        ScoreRow(learner, size, None, *next(values), 0.0, 0.01, 3) for size in SIZES for learner in range(len(LEARNERS))
+        ScoreOutcome(*entrant, None, success, t, t_error=0.0, fit_seconds=0.01, facts={"n_iter": 3})
+        for entrant, (success, t) in zip(entrants, rng.random((len(entrants), 2)).tolist(), strict=True)
     ]
-    return CellRow(family, trial, None, 0.1, scores, 0.8 + rng.random() / 10, 0.7, 0.9, 5)
+    facts, best = {"difficulty": 0.9, "draws": 5}, 0.8 + rng.random() / 10
+    return CellOutcome(world, trial, 0.1, scores, best=best, constant=0.7, facts=facts)
 
 
 def measured(*arguments):
@@ -61,14 +64,14 @@ def measured(*arguments):
 def measure_store(folder, cells):
     """Fill a store and measure the commands that read it."""
     path = filled(folder, cells)
-    told = {
+    used = {
         "status": measured("status", path),
         "export": measured("export", path, "--to", "csv", "--out", Path(folder) / "table.csv"),
         "figures": measured("figures", path, "--out", Path(folder) / "figures"),
     }
     shown = ", ".join(
         f"{name} {clock:.1f} s ({processor:.1f} s of processor time), {memory:.0f} MB"
-        for name, (clock, processor, memory) in told.items()
+        for name, (clock, processor, memory) in used.items()
     )
     print(f"{cells:,} cells of 15 scores in one store: {shown}")
 
@@ -77,7 +80,7 @@ def measure_leak(cells, workers):
     """Memory of the driver, and of its workers with their guards, after a tenth of the cells and after all."""
     made = experiment(learners=["hostile:Majority"], sizes=[10], trials=cells // 2)
     plan, found, clock = made.plan(), [], time.perf_counter()
-    jobs = (Job(family, trial, plan.wanted()) for trial in range(cells // 2) for family in range(2))
+    jobs = (Job(world, trial, plan.wanted(world)) for trial in range(cells // 2) for world in range(2))
     with pool(jobs=workers) as compute:
         for done, one in enumerate(run_cells(plan, jobs, compute), start=1):
             assert one.error is None

@@ -48,14 +48,14 @@ def disk(folder):
 
 
 def full_disk(folder, out, size):
-    """Run with a limit to the size of files; tell whether it was met, which must be told in one line."""
+    """Run with a limit to the size of files; return whether it was met, which must be reported in one line."""
     import resource
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    told = ciabench("run", folder / "faults.toml", "--out", out, "--quiet", preexec_fn=limit)
-    return told.returncode != 0 and bool(refusal(told))
+    finished = ciabench("run", folder / "faults.toml", "--out", out, "--quiet", preexec_fn=limit)
+    return finished.returncode != 0 and bool(refusal(finished))
 
 
 def small_disk(folder):
@@ -67,11 +67,11 @@ def small_disk(folder):
     )
     (folder / "small").mkdir()
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script]
-    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
-    if told.returncode == 99 or "unshare" in told.stderr:
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    if process.returncode == 99 or "unshare" in process.stderr:
         return "a disk of 200 kB could not be mounted here"
-    assert told.returncode == 0, told.stderr
-    return f"a disk of 200 kB was full after {told.stdout.split()[1]} cells ({told.stderr.strip()}), then resumed"
+    assert process.returncode == 0, process.stderr
+    return f"a disk of 200 kB was full after {process.stdout.split()[1]} cells ({process.stderr.strip()}), then resumed"
 
 
 def damage(folder):
@@ -117,8 +117,8 @@ def input(folder):
             max_examples=INPUTS[kind], deadline=60_000, suppress_health_check=list(HealthCheck), database=None
         )
         often(given(st.tuples(*strategies))(_counting(tried, kind, check)))()
-    told = ", ".join(f"{count:,} {kind}" for kind, count in tried.items())
-    print(f"inputs tried: {told}; each answered or refused in one line; {time.perf_counter() - clock:.0f} s")
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in tried.items())
+    print(f"inputs tried: {counts}; each answered or refused in one line; {time.perf_counter() - clock:.0f} s")
 
 
 def _counting(tried, kind, check):
@@ -132,14 +132,12 @@ def _counting(tried, kind, check):
 
 
 def plugins(folder):
-    """The learners from hell in two workers, at two sizes, also with memory that is written to."""
+    """The misbehaving learners in two workers, at two sizes, also with memory that is written to."""
     hostile = (*CAUSES, "Touches", *WELL)
     failures, scored = failures_among(folder, hostile, jobs=2, trials=2, sizes=[10, 30], time_limit=10.0)
     assert {one.learner for one in failures} == {*CAUSES, "Touches"}
     assert scored == {*WELL, "NaiveBayes", "Random"}
-    print(
-        f"learners from hell: {len(hostile)}, {len(failures)} scores failed with their cause; all others the same bits"
-    )
+    print(f"misbehaving learners: {len(hostile)}, {len(failures)} scores failed with their cause; others the same bits")
 
 
 def load(folder):

@@ -9,9 +9,9 @@ from damage import cuts, flips, refused_stores, refused_tables
 from harness import TOML, asked, experiment, refusal
 
 from ciabench.errors import StoreError
-from ciabench.lab.storage.export import export, spec_of
-from ciabench.lab.storage.results import Results
 from ciabench.lab.session import run_experiment
+from ciabench.lab.storage.export import export
+from ciabench.lab.storage.rows import read, spec_of
 from ciabench.lab.storage.store import Store
 
 
@@ -27,7 +27,14 @@ def test_a_damaged_store_is_refused_or_has_the_same_rows(finished, tmp_path, dam
     "DELETE FROM score WHERE size = 10",
     "DELETE FROM cell WHERE trial = 1",
     "UPDATE learner SET name = 'Winnow' WHERE name = 'Perceptron'",
-    "UPDATE family SET b = 0.8",
+    "UPDATE world SET name = 'CIA(5, 2, 0.8)' WHERE id = 1",
+    "UPDATE world SET parameters = replace(parameters, '0.9', '0.8')",
+    "UPDATE world SET identity = replace(identity, '0.9', '0.8')",
+    "UPDATE world SET version = 2",
+    "UPDATE learner SET version = 2",
+    "UPDATE experiment SET view = replace(view, '\"trials\":3', '\"trials\":2')",
+    "UPDATE score SET facts = '{}' WHERE cell = 1",
+    "UPDATE cell SET facts = NULL WHERE id = 1",
     "UPDATE experiment SET spec = replace(spec, '1997', '1998')",
     "DELETE FROM checksum WHERE cell = 1",
     "CREATE VIEW odd AS SELECT 1",
@@ -41,7 +48,7 @@ def test_a_store_that_was_tampered_with_is_refused_for_reading_and_for_a_run(fin
     connection.commit()
     connection.close()
     with pytest.raises(StoreError, match="is damaged; "):
-        Results(path)
+        read(path)
     with pytest.raises(StoreError, match="is damaged; "):
         run_experiment(experiment(trials=3), tmp_path, progress="silent")
 
@@ -56,13 +63,14 @@ def test_a_damaged_table_is_refused(finished, tmp_path, name):
     assert refused_tables(flips(table, target, 60), target) == 60
     assert refused_tables(cuts(table, target, 30), target) == 30
     shutil.copy(table, target)
-    assert len(Results(target).rows()) == 24
+    assert len(read(target).rows) == 24
 
 
 @pytest.mark.parametrize("change", [
     lambda text: text[:-3],
     lambda text: text.replace("NaiveBayes", "NaiveBayes,1", 1),
     lambda text: text.replace("n,k", "n,n", 1),
+    lambda text: text.replace("trial", "size", 1),
     lambda text: text + text.splitlines()[-1].replace("30,", "inf,") + "\n",
     lambda text: text.replace("trial", "trail"),
     lambda text: text + text.splitlines()[-1] + "\n",
@@ -71,8 +79,7 @@ def test_a_damaged_table_is_refused(finished, tmp_path, name):
 def test_a_table_without_its_digest_is_refused_when_it_makes_no_sense(finished, tmp_path, change):
     table = tmp_path / "table.csv"
     table.write_text(change(finished[1].decode()))
-    told = refusal(asked("compare", finished[0], table))
-    assert "table.csv: " in told
+    assert "table.csv: " in refusal(asked("compare", finished[0], table))
 
 
 def test_foreign_files_are_refused_with_the_reason(tmp_path, finished):
@@ -80,7 +87,7 @@ def test_foreign_files_are_refused_with_the_reason(tmp_path, finished):
     picture.write_bytes(bytes(range(256)) * 20)
     sqlite3.connect(foreign).execute("CREATE TABLE t (x)").connection.close()
     for suffix, reason in ((".db", "file is not a database"), (".csv", "as a table"), (".toml", "is not UTF-8"),
-                           (".json", "does not tell what experiment")):  # fmt: skip
+                           (".json", "is not JSON")):  # fmt: skip
         path = picture.rename(picture.with_suffix(suffix))
         picture = path
         command = {".toml": ["run"], ".json": ["run", "--from"]}.get(suffix, ["figures"])
@@ -105,6 +112,6 @@ def test_a_second_run_on_a_store_says_who_holds_it_and_stops(finished, tmp_path)
     toml.write_text(TOML)
     first = experiment(trials=3)
     with Store.continued(tmp_path / "faults.db", first.spec(), first.plan(), {}):
-        told = refusal(asked("run", toml, "--out", tmp_path))
-    assert "faults.db: another run holds it (process " in told
+        message = refusal(asked("run", toml, "--out", tmp_path))
+    assert "faults.db: another run holds it (process " in message
     assert asked("run", toml, "--out", tmp_path, "--trials", "3").returncode == 0

@@ -1,20 +1,37 @@
 """What one user can receive from another runs no code when it is opened."""
 
+import ast
+import pickle
+import re
 import sys
 from pathlib import Path
 
 import pytest
 from harness import TOML, asked, experiment, refusal
 
-from ciabench import CIAFamily, NaiveBayes, learning_curve
+from ciabench import CIAFamily, NaiveBayes, Table, kernels, learning_curve
 from ciabench.errors import ExperimentError
-from ciabench.lab.plan.learner import find_class
-from ciabench.lab.storage.results import Results
+from ciabench.lab.plan import registry
+from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome
 from ciabench.lab.session import run_experiment
+from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.store import Store
-from ciabench.lab.compute.trial import CellRow, ScoreRow
 
 SOURCE = Path(__file__).parents[2] / "src" / "ciabench"
+NAMED_WORLD = """
+from dataclasses import dataclass
+from ciabench import World
+
+@dataclass(frozen=True)
+class Named(World):
+    called: str
+
+    @property
+    def name(self):
+        return self.called
+
+    def task(self, seed): ...
+"""
 TRAP = "from pathlib import Path\nPath('sprung').touch()\nfrom hostile import Majority\n"
 
 
@@ -36,13 +53,13 @@ def here(tmp_path, monkeypatch):
 def forget():
     """Have the trap imported anew by whoever does."""
     sys.modules.pop("trap", None)
-    find_class.cache_clear()
+    registry._find.cache_clear()
 
 
 def test_a_file_from_elsewhere_imports_nothing_unless_that_is_allowed(here):
     elsewhere = here / "elsewhere" / "faults.toml"
-    told = refusal(asked("run", elsewhere))
-    assert told == f"Error: {elsewhere}: imports trap:Majority; give --allow-imports if you trust them."
+    message = refusal(asked("run", elsewhere))
+    assert message == f"Error: {elsewhere}: imports trap:Majority; give --allow-imports if you trust them."
     assert not Path("sprung").exists()
     allowed = asked("run", elsewhere, "--allow-imports")
     assert allowed.returncode == 0
@@ -72,24 +89,67 @@ def test_a_link_does_not_bring_a_file_into_the_current_folder(here):
 
 
 def test_pickles_only_pass_between_a_guard_and_its_child():
-    users = {path.name for path in SOURCE.rglob("*.py") if "pickle" in path.read_text(encoding="utf-8")}
-    assert users == {"guard.py"}
+    assert importers("pickle", "multiprocessing") == {"guard.py"}
+    assert importers("_pickle", "cloudpickle", "copyreg", "dill", "marshal", "shelve") == set()
+    guard = (SOURCE / "lab" / "compute" / "guard.py").read_text(encoding="utf-8")
+    assert not re.search(r"\b(open|Path|read_bytes|write_bytes)\b", guard)
+    for source in SOURCE.rglob("*.py"):
+        assert not re.search(
+            r"read_pickle|to_pickle|allow_pickle|joblib\.(load|dump)", source.read_text(encoding="utf-8")
+        )
+
+
+def importers(*modules):
+    """Names of the source files that import any of some modules."""
+    return {path.name for path in SOURCE.rglob("*.py") if not imported(path).isdisjoint(modules)}
+
+
+def imported(path):
+    """Packages that a source file imports, anywhere in it."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in names}
+
+
+def test_compiled_kernels_on_disk_are_parsed_without_running_what_they_hold(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return Path.touch, (tmp_path / "sprung",)
+
+    assert importers("pickletools") == {"kernels.py"}
+    index = tmp_path / "kernel.nbi"
+    index.write_bytes(pickle.dumps("version") + pickle.dumps(Trap()))
+    kernels.drop_damaged_kernels([tmp_path])
+    assert [path.name for path in tmp_path.iterdir()] == ["kernel.nbi"]
+    pickle.loads(index.read_bytes()[len(pickle.dumps("version")) :])
+    assert (tmp_path / "sprung").exists()
 
 
 def test_a_store_trusts_no_schema_and_names_are_values(tmp_path):
     name = "'); DROP TABLE score; --"
     run_experiment(experiment(learners=[{"use": "NaiveBayes", "name": name}], trials=1), tmp_path, progress="silent")
-    assert set(Results(tmp_path / "faults.db").rows()["learner"]) == {name}
+    assert set(read(tmp_path / "faults.db").rows["learner"]) == {name}
     with Store(tmp_path / "faults.db") as store:
-        assert store._value("PRAGMA trusted_schema") == 0
+        assert store._all("PRAGMA trusted_schema") == [(0,)]
 
 
 @pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", "_hidden"])
 def test_no_learner_is_called_what_a_spreadsheet_would_run_or_a_legend_would_drop(name):
-    with pytest.raises(ExperimentError, match="can not be called"):
+    with pytest.raises(ExperimentError, match="cannot be a name"):
         experiment(learners=[{"use": "NaiveBayes", "name": name}]).plan()
-    with pytest.raises(ExperimentError, match="can not be called"):
+    with pytest.raises(ExperimentError, match="cannot be a name"):
         learning_curve(CIAFamily(10, 2, 0.9), {name: NaiveBayes()}, sizes=[10], trials=1)
+
+
+@pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "_hidden"])
+def test_no_world_is_called_so_either(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    (tmp_path / "named_world.py").write_text(NAMED_WORLD)
+    with pytest.raises(ExperimentError, match="cannot be a name"):
+        experiment(worlds=[{"use": "named_world:Named", "called": name}]).plan()
+    with pytest.raises(ExperimentError, match="cannot be a name"):
+        learning_curve(Table([[0], [1]] * 10, [0, 1] * 10, name=name), {"NB": NaiveBayes()}, sizes=[10], trials=1)
 
 
 def test_no_table_is_made_of_a_store_with_such_a_name(tmp_path, monkeypatch):
@@ -97,14 +157,14 @@ def test_no_table_is_made_of_a_store_with_such_a_name(tmp_path, monkeypatch):
         lenient.setattr("ciabench.lab.plan.learner.NO_FIRST_CHARACTERS", ())
         named = [{"use": "NaiveBayes", "name": "=HYPERLINK(1)"}]
         run_experiment(experiment(learners=named, trials=1), tmp_path, progress="silent")
-    assert "can not be called '=HYPERLINK(1)'" in refusal(asked("export", tmp_path / "faults.db", "--to", "csv"))
+    assert "'=HYPERLINK(1)' cannot be a name" in refusal(asked("export", tmp_path / "faults.db", "--to", "csv"))
 
 
-def test_what_failed_is_told_without_what_a_terminal_would_obey(tmp_path):
+def test_failures_are_listed_without_what_a_terminal_would_obey(tmp_path):
     small = experiment(learners=["NaiveBayes"], sizes=[10], trials=1)
     with Store.continued(tmp_path / "faults.db", small.spec(), small.plan(), {}) as store:
-        store.add(CellRow(0, 0, None, 0.1, [ScoreRow(0, 10, "\x1b]0;title\x07")], 0.8, 0.7, 0.9, 1))
-        store.add(CellRow(1, 0, None, 0.1, [ScoreRow(0, 10, " \n ")], 0.8, 0.7, 0.9, 1))
-    told = asked("status", tmp_path / "faults.db").stdout
-    assert "NaiveBayes: ?]0;title?\n" in told
-    assert "NaiveBayes: unknown\n" in told
+        for world, error in enumerate(["\x1b]0;title\x07", " \n "]):
+            store.add(CellOutcome(world, 0, 0.1, [ScoreOutcome(0, 10, error)], best=0.8, constant=0.7))
+    shown = asked("status", tmp_path / "faults.db").stdout
+    assert "failed  CIA(5, 2, 0.9), trial 0, size 10, NaiveBayes: ?]0;title?\n" in shown
+    assert "failed  CIA(8, 2, 0.9), trial 0, size 10, NaiveBayes: unknown\n" in shown
