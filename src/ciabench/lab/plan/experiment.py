@@ -14,7 +14,7 @@ from ciabench.errors import CIABenchError, ExperimentError
 from ciabench.lab.plan.learner import Learner, resolve
 from ciabench.lab.plan.plan import Plan, Reference
 from ciabench.lab.plan.registry import close_match, needs_import
-from ciabench.lab.plan.worlds import grid, grid_size, make_world
+from ciabench.lab.plan.worlds import grid, grid_size, make_world, ungridded
 
 Count = Annotated[int, Field(strict=True, ge=1, le=100_000_000)]
 Use = Annotated[str, Field(strict=True, min_length=1)]
@@ -163,7 +163,7 @@ class Experiment(BaseModel):
         return {
             **self.model_dump(include={"name", "seed", "trials", "time_limit"}),
             "sizes": sorted(self.sizes),
-            "worlds": [{"use": world.use, **world.params} for world in self._worlds()],
+            "worlds": [{"use": world.use, **ungridded(world.params)} for world in self._worlds()],
             "learners": [{"use": table.use, "name": table.label, **table.params} for table in self.learners],
             "references": list(self.references),
         }

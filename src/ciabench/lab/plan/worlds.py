@@ -52,6 +52,17 @@ def grid(params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield dict(zip(params, combination, strict=True))
 
 
+def ungridded(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of one world, written so that a list among them is one value, not a grid.
+
+    Examples
+    --------
+    >>> list(grid(ungridded({"n": 10, "chances": [0.1, 0.9]})))
+    [{'n': 10, 'chances': [0.1, 0.9]}]
+    """
+    return {name: [value] if isinstance(value, list | tuple) else value for name, value in params.items()}
+
+
 def grid_size(params: Mapping[str, Any]) -> int:
     """Number of combinations in a grid."""
     size = 1
