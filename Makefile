@@ -7,7 +7,7 @@ PACKAGE := --constraint constraints.txt --editable '.[test]'
 TRIALS ?= 100
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-# Tests and runs start many processes, which would each compile the package anew.
+# Tests and runs start many processes, each of which would otherwise compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help figures test lint soak bench reference clean
@@ -15,12 +15,12 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims, write its page"
 	@echo "make test                   set up, then lint, types, import contract and all tests"
-	@echo "make lint                   ruff, mypy, the import contract, bandit and pip-audit alone"
+	@echo "make lint                   ruff, mypy, the import contract, bandit and pip-audit only"
 	@echo "make soak                   the long forms of the fault tests: kills, full disks, damage, bad input, load"
 	@echo "make bench                  time the library against its peers"
 	@echo "make reference              run all experiments in full and renew results/reference"
 
-# uv sets up in 10 s where pip takes a minute, but does not know pip's settings: what it cannot fetch, pip may.
+# uv takes 10 s where pip takes one or two minutes, but ignores pip's settings: what uv cannot download, pip may.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt uv && $(BIN)/uv pip install --quiet --python $(BIN)/python $(PACKAGE) || $(PIP) install $(PACKAGE)
