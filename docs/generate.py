@@ -21,7 +21,8 @@ NOTE = "<!-- Written by docs/generate.py; do not edit. -->"
 
 def cli_page() -> str:
     """Help of every command."""
-    lines = ["# The command line", "", NOTE, "", "Exit code 0 is good; 1: a finding is bad; 2: bad input."]
+    codes = "Exit codes: 0 success; 1 a negative result, such as a failed score or a changed curve; 2 bad input."
+    lines = ["# The command line", "", NOTE, "", codes]
     for name, command in main.commands.items():
         context = click.Context(command, info_name=f"ciabench {name}", max_content_width=100, terminal_width=100)
         context.help_option_names = ["-h", "--help"]
@@ -30,7 +31,7 @@ def cli_page() -> str:
 
 
 def api_page() -> str:
-    """Docstrings of the public names, room by room, and of the errors."""
+    """Docstrings of the public names, package by package, and of the errors."""
     lines = ["# The public names", "", NOTE, "", "All are imported from `ciabench`; the errors from `ciabench.errors`."]
     for room, title in ROOMS.items():
         lines += ["", f"## {title}"]
