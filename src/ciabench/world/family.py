@@ -1,4 +1,4 @@
-"""Families of CIA models of one size and one difficulty (Grove & Roth 1997, §7 and footnote 4)."""
+"""Families of CIA models of a given size and difficulty (Grove & Roth 1997, §7 and footnote 4)."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -17,23 +17,23 @@ MAX_DRAWS = 10_000
 """A family that accepts fewer than about one model in a thousand is refused."""
 
 STAGES = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
-"""Sample sizes at which a model too large to enumerate is looked at."""
+"""Sample sizes at which a model too large to enumerate is examined."""
 
 SIGMAS = 2.5
 
 TRAINING_BLOCK = 500
-"""Rows of the training sample that share one seed, so that a longer sample begins with the shorter one."""
+"""Rows of the training sample that share a seed, so that shorter samples are prefixes of longer ones."""
 
 DIFFICULTY_DRAWS = 4_000
 
 MOST_ATTRIBUTES, MOST_HIDDEN_VALUES = 10_000, 1_000
 
 Decision = Literal["accepted", "difficulty", "headroom"]
-"""Whether a model is accepted, or the condition that it fails."""
+"""Whether a model is accepted; if not, the condition that it fails."""
 
 
 class Rejections(NamedTuple):
-    """How many models were turned down before one was accepted; one that fails both conditions counts once."""
+    """Number of models rejected before one was accepted; a model that fails both conditions counts once."""
 
     difficulty: int
     headroom: int
@@ -58,19 +58,19 @@ class CIAFamily(World):
     tolerance : float
         Largest |B − b| of an accepted model.
     min_headroom : float
-        Smallest S_best − S_const of an accepted model; 0 keeps the paper's definition, under which T is undefined
+        Smallest S_best − S_const of an accepted model; 0 gives the paper's definition, under which T is undefined
         for many models.
     concentration : float, optional
-        The beta parameter a; calibrated when it is not given.
+        The beta parameter a (default: calibrated).
     t_target : float
         Standard error of T at which the test of a rule stops, where scores are sampled.
 
     Notes
     -----
-    Up to n = 14 both conditions are decided exactly. Beyond, attributes are drawn in growing samples of up to 16,000
-    until both are settled at 2.5 standard errors (at most 0.003 for the difficulty); a model still in doubt then is
-    rejected. So a model that breaks a condition is accepted with probability below 1%, and one that breaks the
-    difficulty by more than 0.002 hardly ever.
+    Up to n = 14 both conditions are decided exactly. For larger n, attributes are drawn in growing samples of up to
+    16,000 until both are settled at 2.5 standard errors (at most 0.003 for the difficulty); a model still in doubt then
+    is rejected. So a model that violates a condition is accepted with probability below 1%, and one that violates the
+    tolerance by more than 0.002 hardly ever.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class CIAFamily(World):
         check_between("tolerance", self.tolerance, 0, 1)
         if self.min_headroom != 0:
             check_between("min_headroom", self.min_headroom, 0, 0.5)
-        check_between("t_target", self.t_target, 0, np.inf, closed=True)
+        check_between("t_target", self.t_target, 0, np.inf)
         object.__setattr__(self, "_is_calibrated", self.concentration is None)
         if self.concentration is None:
             object.__setattr__(self, "concentration", calibration.concentration(self.n, self.k, self.b))
@@ -107,7 +107,7 @@ class CIAFamily(World):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """n, k, b and both conditions; the concentration and `t_target` where they are not the default."""
+        """n, k, b and both conditions; also the concentration and `t_target` if they are not the default."""
         shown: dict[str, Any] = {
             "n": int(self.n),
             "k": int(self.k),
@@ -116,21 +116,21 @@ class CIAFamily(World):
             "min_headroom": float(self.min_headroom),
         }
         if not vars(self)["_is_calibrated"]:
-            shown["concentration"] = self.concentration
+            shown["concentration"] = float(vars(self)["concentration"])
         if self.t_target != CIAFamily.t_target:
             shown["t_target"] = float(self.t_target)
         return shown
 
     @property
     def name(self) -> str:
-        """CIA(n, k, b), with the other parameters that are not the default."""
+        """CIA(n, k, b), with any other parameters that are not the default."""
         others = {name: value for name, value in self.changed_parameters().items() if name not in ("n", "k", "b")}
         shown = [f"{self.n}, {self.k}, {self.b:g}", *(f"{name}={value:g}" for name, value in others.items())]
         return f"CIA({', '.join(shown)})"
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes its trials: the parameters, from which the concentration follows."""
+        """What determines its trials: the parameters, from which a calibrated concentration follows."""
         return self.parameters
 
     def __repr__(self) -> str:
@@ -149,14 +149,14 @@ class CIAFamily(World):
             "attributes": self.n,
             "hidden values": self.k,
             "difficulty": f"{self.b:g} ± {self.tolerance:g}",
-            "least headroom": f"{self.min_headroom:g}",
+            "minimum headroom": f"{self.min_headroom:g}",
             "concentration": f"{self.concentration:.4g}",
         }
         lines = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in shown.items())
         return f"<table><caption>{self.name}</caption>{lines}</table>"
 
     def task(self, seed: Seed) -> Task:
-        """Draw a model, and from it the training rows and a scorer.
+        """Draw a model; return training rows drawn from it, and its scorer.
 
         Examples
         --------
@@ -178,7 +178,7 @@ class CIAFamily(World):
         return self.draw_counted(rng)[0]
 
     def draw_counted(self, rng: RandomSource = None) -> tuple[CIAModel, Rejections]:
-        """Draw one accepted model, and count how many were rejected before it."""
+        """Draw one accepted model, and count the models rejected before it."""
         rng = np.random.default_rng(rng)
         counts = {"difficulty": 0, "headroom": 0}
         for _ in range(MAX_DRAWS):
@@ -198,11 +198,11 @@ class CIAFamily(World):
         )
 
     def draw_unselected(self, rng: RandomSource = None) -> CIAModel:
-        """Draw one model without looking at its difficulty or headroom."""
+        """Draw one model, whatever its difficulty and headroom."""
         return CIAModel(*self._draw_parameters(np.random.default_rng(rng)))
 
     def describe(self, models: int = 100, rng: RandomSource = 0) -> dict[str, float]:
-        """Acceptance and rejection rates, measured by drawing `models` accepted models.
+        """Count the models drawn and rejected, by condition, until `models` are accepted.
 
         Examples
         --------
@@ -231,7 +231,7 @@ class CIAFamily(World):
         return weights[0], probs[0]
 
     def _starved_by(self, rng: np.random.Generator) -> str:
-        """Condition that hardly any model meets: the difficulty, unless models of that difficulty abound."""
+        """Condition that hardly any model meets: the difficulty, unless more than 1% of models have it."""
         any_headroom = replace(self, min_headroom=0)
         decisions = [any_headroom._judge(self.draw_unselected(rng), rng) for _ in range(MAX_DRAWS // 20)]
         return "headroom" if decisions.count("accepted") > len(decisions) // 100 else "difficulty"
@@ -245,7 +245,7 @@ class CIAFamily(World):
         return self._judge_by_sampling(model, rng)
 
     def _judge_by_sampling(self, model: CIAModel, rng: np.random.Generator) -> Decision:
-        """Draw growing samples until both conditions are settled; doubt counts against the model."""
+        """Draw growing samples until both conditions are settled; reject a model that remains in doubt."""
         confidence, gain = np.empty(0), np.empty(0)
         for stage in STAGES:
             X = model.sample_attributes(stage - confidence.size, rng)
@@ -258,7 +258,7 @@ class CIAFamily(World):
         return "headroom" if settled else "difficulty"
 
     def _compare(self, difficulty: float, doubt: float, headroom: float, headroom_doubt: float) -> Decision | None:
-        """Decision at the given doubts, None when there is none yet."""
+        """Decision at the given doubts; None if they are too large for one."""
         distance = abs(difficulty - self.b)
         if distance > self.tolerance + doubt:
             return "difficulty"
@@ -270,18 +270,18 @@ class CIAFamily(World):
 
 
 def _confidence_and_gain(model: CIAModel, posterior: Floats) -> tuple[Floats, Floats]:
-    """For every row, max_z P(z | x) and what the Bayes rule wins there over the constant rule."""
+    """For every row, max_z P(z | x) and the gain of the Bayes rule over the constant rule."""
     advantage = 1 - 2 * (posterior @ model.probs[0])
     return posterior.max(axis=1), np.maximum(advantage if model.constant else -advantage, 0.0)
 
 
 def _mean_and_doubt(values: Floats) -> tuple[float, float]:
-    """Mean, and 2.5 standard errors; 1/size stands in for what a sample has not shown yet."""
+    """Mean, and 2.5 standard errors plus 1/size, an allowance for what a sample has not shown yet."""
     return float(values.mean()), float(SIGMAS * values.std() / np.sqrt(values.size) + 1 / values.size)
 
 
 class _TrainingSample:
-    """Training rows of a trial, drawn in blocks as larger sizes are asked for."""
+    """Training rows of a trial, drawn in blocks as larger sizes are requested."""
 
     def __init__(self, model: CIAModel, seed: Seed) -> None:
         self._model, self._seed = model, seed
@@ -298,7 +298,7 @@ class _TrainingSample:
 
 
 def _difficulty(model: CIAModel, rng: np.random.Generator) -> float:
-    """Difficulty of a model, to ±0.004 where it cannot be summed exactly: a record, not a decision."""
+    """Difficulty of a model, to ±0.004 where it is not summed exactly: for the record, not for a decision."""
     if model.enumerable:
         return model.difficulty()
     return float(model.posterior(model.sample_attributes(DIFFICULTY_DRAWS, rng)).max(axis=1).mean())

@@ -1,4 +1,4 @@
-"""A person's own rows as a world: every trial is another split into training and test rows."""
+"""A user's own rows as a world: each trial is a different split into training and test rows."""
 
 import hashlib
 from typing import Any, ClassVar
@@ -15,17 +15,17 @@ from ciabench.world.scoring import HeldOut
 
 
 class Table(World):
-    """Rows with labels; a trial holds some of them out, stratified by label, and learns from the others.
+    """Labelled rows; each trial holds some of them out, stratified by label, and trains on the others.
 
-    Nobody knows what the best rule would reach, so T is measured with S_best = 1.
+    The accuracy of the best rule is unknown, so T is computed with S_best = 1.
 
     Parameters
     ----------
     X : array-like, sparse matrix or DataFrame (s, n)
     y : array-like (s,)
-        Labels of any kind, each on at least two rows.
+        Labels of any kind; each must occur at least twice.
     name : str
-        What its rows are called in results.
+        Name of the world in results.
     test_share : float
         Share of the rows that a trial holds out.
 
@@ -49,27 +49,27 @@ class Table(World):
         if self._classes.size < 2:
             raise DataError("y must hold at least two different labels.")
         if counts.min() < 2:
-            rare = self._classes[counts.argmin()]
+            rare = self._classes.tolist()[counts.argmin()]
             raise DataError(f"the label {rare!r} is on one row only; every label needs two, to train and to test.")
 
     @property
     def name(self) -> str:
-        """What its rows are called in results."""
+        """Name of the world in results."""
         return self._name
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Numbers of rows and columns, and the share that is held out."""
+        """Numbers of rows and columns, and the share of rows held out."""
         n_rows, n_columns = self._X.shape
         return {"rows": int(n_rows), "columns": int(n_columns), "test_share": self._test_share}
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Digest of the content, whatever it is called."""
+        """Digest of the content; the name does not matter."""
         return {"use": self.use, "digest": _digest(self._X, self._y), "test_share": self._test_share}
 
     def task(self, seed: Seed) -> Task:
-        """Split the rows; a size beyond the training part stands for all of it."""
+        """Split the rows; a size larger than the training part means all of it."""
         from sklearn.model_selection import train_test_split
 
         rng = seed.rng("split")
@@ -86,7 +86,7 @@ class Table(World):
 
 
 def _rows(X: Any) -> Any:
-    """X as it is if rows can be taken from it, else as an array."""
+    """X as a DataFrame, CSR array or plain array, from which rows can be taken."""
     if isinstance(X, pd.DataFrame):
         return X
     return sparse.csr_array(X) if sparse.issparse(X) else np.atleast_2d(np.asarray(X))
@@ -97,7 +97,7 @@ def _taken(X: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def _digest(X: Any, y: NDArray[Any]) -> str:
-    """Hexadecimal SHA-256 of all values, with the names of the columns."""
+    """Hexadecimal SHA-256 of all values and of the column names."""
     found = hashlib.sha256()
     if not isinstance(X, pd.DataFrame):
         X = pd.DataFrame(X.toarray() if sparse.issparse(X) else X)
