@@ -23,7 +23,7 @@ def test_a_blank_is_filled(small_corpus):
 
 
 @pytest.mark.parametrize(
-    ("pair", "corpus", "told"),
+    ("pair", "corpus", "message"),
     [
         ("xyzzy", "corpus", "there is no confusion set with 'xyzzy'; give both words, as passed,past."),
         ("past,", "corpus", "'past/' is not a pair: write two different words as 'passed/past'."),
@@ -34,16 +34,16 @@ def test_a_blank_is_filled(small_corpus):
         ("passed,past", "empty", "empty: has no text in it."),
     ],
 )
-def test_mistakes_get_one_line(small_corpus, monkeypatch, pair, corpus, told):
+def test_mistakes_get_one_line(small_corpus, monkeypatch, pair, corpus, message):
     folder = small_corpus.parent
     (folder / "latin").write_bytes("café".encode("latin-1"))
     (folder / "empty").mkdir()
     monkeypatch.chdir(folder)
     result = spelling("--pair", pair, "--corpus", corpus, "--jobs", 1)
     assert result.exit_code == 2
-    assert result.stderr == f"Error: {told}\n"
+    assert result.stderr == f"Error: {message}\n"
 
 
 @pytest.mark.parametrize("arguments", [("--try", "a ___"), ("--pair", "their", "--try", "a ___"), ("--jobs", "0")])
-def test_wrong_use_is_told(arguments):
+def test_wrong_use_is_refused(arguments):
     assert spelling(*arguments).exit_code == 2

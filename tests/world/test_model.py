@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from ciabench import CIAModel
-from ciabench.probability.bernoulli import all_patterns
 from ciabench.errors import ModelError, ParameterError
+from ciabench.probability.bernoulli import all_patterns
 from ciabench.world import model as model_module
 
 
@@ -68,7 +68,7 @@ def test_sampling_frequencies_match_the_joint_distribution(seed):
     model = random_model(2, 3, rng)
     X, y = model.sample(20_000, rng)
     codes = np.bincount(4 * y + 2 * X[:, 0] + X[:, 1], minlength=8) / 20_000
-    chances = np.concatenate([model.enumeration[0] * chance for chance in _target_chances(model)])
+    chances = np.concatenate([model.enumeration.masses * chance for chance in _target_chances(model)])
     assert np.abs(codes - chances).max() < 6 * np.sqrt(0.25 / 20_000)
 
 
@@ -105,6 +105,7 @@ def test_parameters_are_frozen_copies():
         ([[0.5, 0.5]], [[0.1, 0.9]] * 2, r"weights must have shape \(k,\)"),
         ([0.5, np.nan], [[0.1, 0.9]] * 2, "weights must be finite"),
         ([0.5, 0.5], "abc", "probs must be an array of numbers"),
+        ([0.5, 0.5], [[0.1, 0.9j]] * 2, "probs must be an array of numbers; complex numbers are not supported"),
     ],
 )
 def test_what_is_no_model_is_refused(weights, probs, message):

@@ -1,9 +1,14 @@
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import log_loss, roc_auc_score
 
-from ciabench import CIAFamily, Scorer
+from ciabench import CIAFamily, HeldOut, Scorer
 from ciabench.errors import RuleError
 from ciabench.world import model as model_module
 from ciabench.world.scoring import BLOCK_DRAWS
@@ -161,3 +166,105 @@ def test_a_test_that_was_interrupted_leaves_nothing_half_done(monkeypatch):
     for _ in range(2):  # what was drawn before the interruption is lost
         draw(model, BLOCK_DRAWS, rng)
     assert scorer.score(rule) == undisturbed.score(rule)
+
+
+@dataclass(frozen=True)
+class Bare:
+    """A model that draws attributes and knows P(x_0 = 1 | x) and P(x_0 = 1), and nothing else."""
+
+    _model: Any
+
+    def __getattr__(self, name):
+        if name not in ("n", "target_mean", "sample_attributes", "target_probability"):
+            raise AttributeError(name)
+        return getattr(self._model, name)
+
+
+def test_a_model_with_neither_enumeration_nor_hidden_variable_is_scored(model):
+    scorer = Scorer(Bare(model), rng=0)
+    assert not scorer.exact
+    assert scorer.constant == model.constant_success
+    right = scorer.score(model.predict)
+    assert (right.success, right.t, right.t_error) == (scorer.best, 1.0, 0.0)
+    constant = scorer.score(lambda X: np.full(len(X), model.constant))
+    assert (constant.success, constant.t, constant.t_error) == (scorer.constant, 0.0, 0.0)
+
+
+def test_scores_without_a_hidden_variable_agree_within_four_errors(model):
+    known, bare = Scorer(model, rng=1), Scorer(Bare(model), rng=0, t_target=0.01)
+    rng = np.random.default_rng(2)
+    for rule in [parity, *(random_linear_rule(model.n, rng) for _ in range(10))]:
+        expected, found = known.score(rule), bare.score(rule)
+        assert 0 < found.t_error <= bare.t_target
+        assert abs(found.t - expected.t) <= 4 * np.hypot(found.t_error, expected.t_error)
+
+
+def test_the_stated_error_without_a_hidden_variable_is_the_true_spread():
+    model, rng = CIAFamily(10, 3, 0.9).draw(rng=3), np.random.default_rng(0)
+    rule, exact = random_linear_rule(10, rng), Scorer(model)
+    found = [Scorer(Bare(model), rng, t_target=0.05).score(rule) for _ in range(60)]
+    deviations = [(score.t - exact.t(rule)) / score.t_error for score in found]
+    assert 0.75 < np.sqrt(np.mean(np.square(deviations))) < 1.3
+
+
+def made_rule(labels, classes=None, chances=None):
+    """A rule that answers the same whatever it is asked, with probabilities where they are given."""
+    if chances is None:
+        return SimpleNamespace(predict=lambda X: labels, predict_proba=None)
+    return SimpleNamespace(predict=lambda X: labels, predict_proba=lambda X: chances, classes_=np.array(classes))
+
+
+def test_held_out_rows_score_against_the_constant_rule():
+    judge = HeldOut(np.zeros((4, 1)), np.array([0, 0, 0, 1], dtype=np.uint8), constant_label=0)
+    assert (judge.best, judge.constant) == (1.0, 0.75)
+    assert judge.score(made_rule(np.zeros(4))) == (0.75, 0.0, pytest.approx(0.866, abs=1e-3), {})
+    assert judge.score(made_rule([0, 0, 0, 1])) == (1.0, 1.0, 0.0, {})
+    assert judge.score(made_rule([1, 1, 1, 0])) == (0.0, -3.0, 0.0, {})
+
+
+def test_held_out_rows_of_one_label_have_no_t():
+    score = HeldOut(np.zeros((3, 1)), np.array(["a"] * 3), constant_label="a").score(made_rule(["a", "a", "b"]))
+    assert score.success == pytest.approx(2 / 3)
+    assert np.isnan([score.t, score.t_error]).all()
+
+
+def dirichlet(n_rows, n_classes, rng):
+    return rng.dirichlet(np.ones(n_classes), n_rows)
+
+
+@pytest.mark.parametrize("classes", [[0, 1], ["no", "yes"], ["a", "b", "c"], [1, 2, 3, 4]])
+def test_log_loss_and_auc_are_those_of_scikit_learn(classes):
+    rng = np.random.default_rng(0)
+    y, chances = rng.choice(classes, 200), dirichlet(200, len(classes), rng)
+    labels = np.array(classes)[chances.argmax(axis=1)]
+    score = HeldOut(np.zeros((200, 1)), y, constant_label=classes[0]).score(made_rule(labels, classes, chances))
+    assert score.success == (labels == y).mean()
+    assert score.facts["log_loss"] == pytest.approx(log_loss(y, chances, labels=classes), rel=1e-12)
+    expected = roc_auc_score(y, chances[:, 1] if len(classes) == 2 else chances, multi_class="ovr")
+    assert score.facts["auc"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_certainty_that_is_wrong_costs_no_infinite_loss():
+    y, chances = np.array([0, 1]), np.array([[0.0, 1.0], [0.0, 1.0]])
+    facts = HeldOut(np.zeros((2, 1)), y, constant_label=0).score(made_rule([1, 1], [0, 1], chances)).facts
+    assert facts["log_loss"] == pytest.approx(log_loss(y, chances, labels=[0, 1]), rel=1e-12)
+    assert facts["auc"] == 0.5
+
+
+def test_classes_that_the_test_lacks_leave_log_loss_and_no_auc():
+    rng = np.random.default_rng(1)
+    y, chances = rng.choice(["a", "c"], 50), dirichlet(50, 3, rng)
+    facts = HeldOut(np.zeros((50, 1)), y, "a").score(made_rule(y, ["a", "b", "c"], chances)).facts
+    assert facts == {"log_loss": pytest.approx(log_loss(y, chances, labels=["a", "b", "c"]), rel=1e-12)}
+
+
+def test_labels_that_the_rule_does_not_know_have_the_smallest_probability():
+    y, chances = np.array(["a", "b", "z"]), np.array([[0.5, 0.5]] * 3)
+    facts = HeldOut(np.zeros((3, 1)), y, "a").score(made_rule(y, ["a", "b"], chances)).facts
+    assert facts == {"log_loss": pytest.approx((2 * np.log(2) - np.log(np.finfo(float).eps)) / 3)}
+
+
+def test_a_rule_that_knows_one_class_has_no_auc():
+    y = np.array(["a", "a"])
+    facts = HeldOut(np.zeros((2, 1)), y, "a").score(made_rule(y, ["a"], np.ones((2, 1)))).facts
+    assert facts == {"log_loss": 0.0}

@@ -1,8 +1,12 @@
+import shutil
+
 import numpy as np
 import pytest
 
 from ciabench.errors import CorpusError, ParameterError
-from ciabench.world.spelling import SpellingPair, TestPart, blanked, features, named_pairs
+from ciabench.seeds import Seed, canonical
+from ciabench.world.corpus import read_corpus
+from ciabench.world.spelling import SpellingPair, blanked, features, named_pairs
 
 
 @pytest.fixture
@@ -65,11 +69,40 @@ def test_vocabulary_comes_from_the_rows_given(family):
     assert len(family.vocabulary(training[:5])) < len(columns)
 
 
-def test_a_test_part_scores_against_the_majority():
-    judge = TestPart(np.zeros((4, 1)), np.array([0, 0, 0, 1], dtype=np.uint8), majority=0)
-    assert (judge.best, judge.constant) == (1.0, 0.75)
-    assert judge.score(lambda X: np.zeros(4)) == (0.75, 0.0, pytest.approx(0.866, abs=1e-3))
-    assert judge.score(lambda X: np.array([0, 0, 0, 1])) == (1.0, 1.0, 0.0)
+def test_name_parameters_and_identity_of_a_pair(family, small_corpus):
+    assert family.name == "passed/past (corpus=corpus)"
+    assert family.parameters == {"pair": "passed/past", "corpus": "corpus", "min_count": 2, "examples": 36}
+    assert family.identity == {
+        "pair": "passed/past",
+        "corpus": read_corpus(str(small_corpus)).digest,
+        "min_count": 2,
+        "n": 36,
+        "k": 2,
+        "b": 24 / 36,
+    }
+    assert SpellingPair("passed/past", str(small_corpus), 3).name == "passed/past (corpus=corpus, min_count=3)"
+    assert SpellingPair("raise/rise").name == "raise/rise"
+
+
+def test_the_identity_is_of_the_text_wherever_it_lies(family, small_corpus, tmp_path):
+    elsewhere = shutil.copytree(small_corpus, tmp_path / "elsewhere")
+    assert canonical(SpellingPair("passed/past", str(elsewhere)).identity) == canonical(family.identity)
+    longer = shutil.copytree(small_corpus, tmp_path / "longer")
+    (longer / "more.txt").write_text("Nothing of either.")
+    assert SpellingPair("passed/past", str(longer)).identity != family.identity
+    assert SpellingPair("passed/past", str(small_corpus), min_count=3).identity != family.identity
+
+
+def test_a_task_learns_from_prefixes_and_sees_the_words_of_so_many_rows(family):
+    task = family.task(Seed((0,)))
+    X, y = task.training(1000)
+    for size in (1, 5, 20):
+        part, labels = task.training(size)
+        assert (part != X[:size]).nnz == 0
+        assert labels.tolist() == y[:size].tolist()
+    assert task.view(5)(X).shape[1] < task.view(len(y))(X).shape[1] < X.shape[1]
+    assert task.view(5)(X).shape == (len(y), task.view(5)(task.judge._X).shape[1])
+    assert (task.judge.best, task.classes.tolist(), task.facts) == (1.0, [0, 1], {"draws": 1})
 
 
 def test_sets_go_by_any_of_their_words():
@@ -79,15 +112,15 @@ def test_sets_go_by_any_of_their_words():
 
 
 @pytest.mark.parametrize("pair", ["passed", "passed/passed", "passed/", "a/b/c", "///"])
-def test_what_is_no_pair_is_told(pair):
+def test_what_is_no_pair_is_refused(pair):
     with pytest.raises(CorpusError, match="is not a pair"):
         SpellingPair(pair)
 
 
-def test_too_little_text_is_told(small_corpus, tmp_path):
+def test_too_little_text_is_refused(small_corpus, tmp_path):
     corpus = str(small_corpus)
-    for pair, told in (("cat/dog", "neither word occurs"), ("past/dog", "only 'past' occurs")):
-        with pytest.raises(CorpusError, match=f"{pair}: {told}"):
+    for pair, reason in (("cat/dog", "neither word occurs"), ("past/dog", "only 'past' occurs")):
+        with pytest.raises(CorpusError, match=f"{pair}: {reason}"):
             SpellingPair(pair, corpus)
     (tmp_path / "one").write_text("The past passed.")
     with pytest.raises(CorpusError, match="too few documents"):
