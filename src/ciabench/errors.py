@@ -1,4 +1,4 @@
-"""The few exceptions that users can meet, each with one clear sentence, and the checks that raise them."""
+"""The exceptions that users may see, each a single clear sentence, and the checks that raise them."""
 
 import math
 from numbers import Integral, Real
@@ -19,11 +19,11 @@ class CIABenchError(ValueError):
 
 
 class ParameterError(CIABenchError):
-    """A parameter lies outside what its meaning allows."""
+    """A parameter has an invalid value."""
 
 
 class ModelError(CIABenchError):
-    """Weights and probabilities that do not make a model."""
+    """Weights and probabilities that do not define a model."""
 
 
 class FamilyError(CIABenchError):
@@ -31,11 +31,11 @@ class FamilyError(CIABenchError):
 
 
 class RuleError(CIABenchError):
-    """A prediction rule that does not return one class for every row."""
+    """A prediction rule that does not return one valid class per row."""
 
 
 class ExperimentError(CIABenchError):
-    """An experiment file that cannot be run; says which key, its value, and what was expected."""
+    """An experiment that cannot be run; the message gives the key, its value, and what was expected."""
 
 
 class StoreError(CIABenchError):
@@ -43,19 +43,19 @@ class StoreError(CIABenchError):
 
 
 class RunError(CIABenchError):
-    """A run that cannot start or go on, such as a cluster that does not answer."""
+    """A run that cannot start or continue, for example because a cluster does not answer."""
 
 
 class CorpusError(CIABenchError):
-    """Text that cannot be read, or that shows too little of what is asked for."""
+    """Text that cannot be read, or that contains too few examples of a pair of words."""
 
 
 class DataError(CIABenchError):
-    """Data that a learner cannot take: not 0/1, not two classes, weights that are none."""
+    """Data that cannot be learned from: values other than 0/1, too few or too many classes, invalid weights."""
 
 
 def check_integer(what: str, value: object, least: int, most: int | None = None) -> None:
-    """Raise unless `value` is an integer of at least `least`, and at most `most` where that is given."""
+    """Raise unless `value` is an integer of at least `least` and, if given, at most `most`."""
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_integer or value < least:  # type: ignore[operator]
         raise ParameterError(f"{what} must be an integer of at least {least}; got {value!r}.")
@@ -64,7 +64,7 @@ def check_integer(what: str, value: object, least: int, most: int | None = None)
 
 
 def check_between(what: str, value: object, low: float, high: float, *, closed: bool = False) -> None:
-    """Raise unless `value` is a number in (low, high), or in [low, high] when closed."""
+    """Raise unless `value` is a number in (low, high), or in [low, high] if `closed`."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not (low <= number <= high if closed else low < number < high):
         interval = f"[{low:g}, {high:g}]" if closed else f"({low:g}, {high:g})"

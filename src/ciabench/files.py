@@ -10,7 +10,7 @@ from ciabench.errors import StoreError
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[Path]:
-    """Give a path to write to that takes the place of `path` when all went well; its folder is made if missing.
+    """Yield a temporary path that replaces `path` on success; the folder is created if it is missing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Randomness by content: a seed depends on what is drawn, never on when, where or in which order."""
+"""Seeds by content: a seed depends on what is drawn, never on when, where or in which order."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def canonical(value: Any) -> str:
-    """Write a JSON value in its one canonical form.
+    """Write a JSON value in canonical form.
 
     Examples
     --------
@@ -32,12 +32,12 @@ def digest(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Seed:
-    """The seed of a trial: JSON values that everything drawn in it depends on.
+    """The seed of a trial: JSON values that determine everything drawn in it.
 
     Parameters
     ----------
     content : tuple of JSON values
-        In the lab: the experiment's seed, the identity of the world, the trial's index.
+        In the lab: the experiment's seed, the world's identity and the trial's index.
 
     Examples
     --------

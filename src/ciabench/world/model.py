@@ -14,10 +14,10 @@ from ciabench.probability import bernoulli
 RandomSource = int | np.random.Generator | None
 
 ENUMERATION_LIMIT = 14
-"""Up to this n expectations are sums over all 2**n patterns; beyond, averages over a sample.
+"""Up to this n, expectations are sums over all 2**n patterns; for larger n, they are averages over a sample.
 
-No rule is then asked for more rows than the 20,000 draws that they replace; for linear rules it would pay up to 16
-(`experiments/world_speed.py`).
+At this limit a rule predicts no more rows than the 20,000 draws that they replace; for linear rules enumeration would
+pay off up to 16 (`experiments/world_speed.py`).
 """
 
 DIFFICULTY_DRAWS = 100_000
@@ -26,14 +26,14 @@ HTML_ATTRIBUTES = 12
 
 @lru_cache(maxsize=4)
 def enumerated(n: int) -> Bits:
-    """All 2**n patterns, kept read-only because they are shared."""
+    """All 2**n patterns; read-only, because they are shared."""
     patterns = bernoulli.all_patterns(n)
     patterns.flags.writeable = False
     return patterns
 
 
 class Enumeration(NamedTuple):
-    """P(x), P(x_0 = 1 | x) and P(Z = z | x) of all the patterns in `enumerated(n)`."""
+    """P(x), P(x_0 = 1 | x) and P(Z = z | x) of all patterns in `enumerated(n)`."""
 
     masses: Floats
     chances: Floats
@@ -52,7 +52,7 @@ class CIAModel:
     weights : array-like (k,)
         P(Z = z).
     probs : array-like (n + 1, k)
-        P(X_i = 1 | Z = z). Row 0 is the target, rows 1 to n are what a learner sees.
+        P(X_i = 1 | Z = z). Row 0 is the target; rows 1 to n are the attributes that a learner sees.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class CIAModel:
 
     @property
     def constant(self) -> int:
-        """The more likely value of the target, 1 when both are equally likely."""
+        """The more likely value of the target; 1 if both are equally likely."""
         return int(self.target_mean >= 0.5)
 
     @property
@@ -161,7 +161,7 @@ class CIAModel:
 
     @cached_property
     def enumeration(self) -> Enumeration:
-        """P(x) (2**n,), P(x_0 = 1 | x) (2**n,) and P(Z = z | x) (2**n, k) of all the patterns in `enumerated(n)`."""
+        """P(x) (2**n,), P(x_0 = 1 | x) (2**n,) and P(Z = z | x) (2**n, k) of all patterns in `enumerated(n)`."""
         joint = bernoulli.log_joint(enumerated(self.n), self.weights, self.probs[1:])
         posterior, evidence = bernoulli.normalize(joint)
         found = Enumeration(np.exp(evidence), posterior @ self.probs[0], posterior)
@@ -172,7 +172,7 @@ class CIAModel:
     def difficulty(self, rng: RandomSource = 0) -> float:
         """B = E[max_z P(z | x)]: how accurately the true model predicts Z from the attributes.
 
-        Exact up to n = 14; beyond, the mean over 100,000 draws (standard error below 0.0008).
+        Exact up to n = 14; for larger n, the mean over 100,000 draws (standard error below 0.0008).
         """
         if self.enumerable:
             return float(self.enumeration.masses @ self.enumeration.posterior.max(axis=1))
@@ -180,7 +180,7 @@ class CIAModel:
         return float(self.posterior(X).max(axis=1).mean())
 
     def linear_rule(self) -> tuple[Floats, float]:
-        """Coefficients (n,) and intercept with Bayes rule = [x · coefficients + intercept > 0]; k = 2 only (§5).
+        """Coefficients (n,) and intercept of the Bayes rule, [x · coefficients + intercept > 0]; k = 2 only (§5).
 
         Examples
         --------

@@ -1,16 +1,16 @@
-"""How good is a rule? Success rates and the normalized statistic T, exact or nearly so (Grove & Roth 1997, §7).
+"""Success rates of rules and the normalized statistic T, exact or nearly so (Grove & Roth 1997, §7).
 
 `Scorer` judges rules against a model that knows P(x_0 = 1 | x); `HeldOut` judges them on rows that were held out.
 
 A scorer measures everything against the best constant rule c: S(h) = S_const + E[d_h(x)] with
 d_h(x) = P(x_0 = h(x) | x) − P(x_0 = c | x), which is 0 wherever h agrees with c. Only x is ever drawn; x_0 is
-averaged out exactly (Rao-Blackwell). Where the model has a hidden variable, P(z | x), whose mean is known to be the
+averaged out exactly (Rao-Blackwell). If the model has a hidden variable, P(z | x), whose mean is known to be the
 weights, serves as control variates: d_h is regressed on P(z | x) and evaluated at the weights. This saves up to 60% of
 the draws.
 
-With a(x) the advantage P(x_0 ≠ c | x) − P(x_0 = c | x), d_h is a where h leaves c and 0 elsewhere. So all that the
-regression and its error need of a rule are sums over the patterns where it leaves c, of the *moments* a P(z | x) for
-every z, a² and a max(a, 0).
+With a(x) the advantage P(x_0 ≠ c | x) − P(x_0 = c | x), d_h is a where h differs from c and 0 elsewhere. So all that
+the regression and its error need from a rule are sums, over the patterns where it differs from c, of the *moments*
+a P(z | x) for every z, a² and a max(a, 0).
 """
 
 from collections.abc import Callable
@@ -27,11 +27,11 @@ from ciabench.world.model import RandomSource, enumerated
 Predict = Callable[[Any], Any]
 
 BLOCK_DRAWS, MOST_DRAWS = 20_000, 320_000
-"""Draws that are made at a time, and most that a rule is given."""
+"""Draws per block, and maximum number of draws per rule."""
 
 
 class TargetModel(Protocol):
-    """What a scorer needs of a model of n binary attributes and a binary target."""
+    """What a scorer needs from a model of n binary attributes and a binary target."""
 
     @property
     def n(self) -> int:
@@ -65,7 +65,7 @@ class HiddenModel(Protocol):
 
 
 def _chances_and_controls(model: Any, X: Bits) -> tuple[Floats, Floats]:
-    """P(x_0 = 1 | x) and the control variates of every row; a constant where the model has none."""
+    """P(x_0 = 1 | x) and the control variates of every row; a constant if the model has no hidden variable."""
     if isinstance(model, HiddenModel):
         posterior = model.posterior(X)
         return posterior @ model.target_given_hidden, posterior
@@ -80,7 +80,7 @@ class Yardstick(NamedTuple):
     inverse: Floats
 
     def extended(self, controls: Floats, best: Floats) -> "Yardstick":
-        """Yardstick of these patterns and more."""
+        """Yardstick of these patterns and some more."""
         products = self.products + controls.T @ controls
         return Yardstick(self.best + best, products, np.linalg.pinv(products, hermitian=True).astype(np.float64))
 
@@ -88,15 +88,15 @@ class Yardstick(NamedTuple):
 class Scorer:
     """Scores rules against the model that drew their data.
 
-    Up to n = 14 all 2**n patterns are summed: no test noise at all. Beyond, all rules share one sample of 20,000
-    patterns; a rule whose T is then uncertain by more than `t_target` is given as many more as that takes, up to
+    Up to n = 14, scores are sums over all 2**n patterns, without any test noise. For larger n, all rules share one
+    sample of 20,000 patterns; if T of a rule is then uncertain by more than `t_target`, more patterns are drawn, up to
     320,000 in all.
 
     Parameters
     ----------
     model : CIAModel or TargetModel
-        Anything that draws attributes and knows P(x_0 = 1 | x) and P(x_0 = 1). Scores are exact where it has an
-        `enumeration`, sampled elsewhere.
+        Anything that draws attributes and knows P(x_0 = 1 | x) and P(x_0 = 1). Scores are exact if it is `enumerable`,
+        and sampled otherwise.
     rng : int, Generator or None
         Source of the test sample.
     t_target : float
@@ -111,10 +111,10 @@ class Scorer:
 
     Notes
     -----
-    T = (S_alg − S_const) / (S_best − S_const) is a ratio of two means over the same draws, and its error that of a
+    T = (S_alg − S_const) / (S_best − S_const) is a ratio of two means over the same draws, and its error is that of a
     ratio after the regression on P(z | x). `success` is S_const + T (S_best − S_const), so that one S_best serves all
-    rules of a scorer, also those that were given more draws. A rule's score depends on the model, `rng` and that
-    rule, not on other rules scored.
+    rules of a scorer, including those that needed more draws. A rule's score depends only on the model, `rng` and the
+    rule itself, not on other rules scored.
 
     Examples
     --------
@@ -151,15 +151,15 @@ class Scorer:
         return f"Scorer({self.model!r}, {kind}, best={self.best:.4f}, constant={self.constant:.4f})"
 
     def success(self, predict: Predict) -> float:
-        """S_alg: how often the rule predicts the target."""
+        """S_alg: how often the rule predicts the target correctly."""
         return self.score(predict).success
 
     def t(self, predict: Predict) -> float:
-        """(S_alg − S_const) / (S_best − S_const); NaN for a model without headroom."""
+        """(S_alg − S_const) / (S_best − S_const); NaN if the model has no headroom."""
         return self.score(predict).t
 
     def t_error(self, predict: Predict) -> float:
-        """Standard error of `t` due to the finite test sample; 0 where exact."""
+        """Standard error of `t` due to the finite test sample; 0 if scores are exact."""
         return self.score(predict).t_error
 
     def score(self, rule: Any) -> Score:
@@ -180,13 +180,13 @@ class Scorer:
             needed = min(size + BLOCK_DRAWS * int(np.ceil(missing / BLOCK_DRAWS)), MOST_DRAWS)
 
     def _sums(self, predict: Predict, start: int, stop: int) -> Floats:
-        """Sums of the moments over those patterns from start to stop where a rule leaves the constant one."""
+        """Sums of the moments over the patterns from start to stop where a rule differs from the constant one."""
         predicted = _checked(predict(self._X[start:stop]), stop - start)
         sums: Floats = (predicted != self._constant_label) @ self._moments[start:stop]
         return sums
 
     def _gained(self, sums: Floats, size: int) -> float:
-        """Mean of d_h over the first `size` draws, at the means of the controls."""
+        """Mean of d_h over the first `size` draws, evaluated at the means of the controls."""
         return float(sums[:-2] @ self._yardsticks[size // BLOCK_DRAWS].inverse @ self._control_means)
 
     def _summarize(self, sums: Floats, size: int) -> Score:
@@ -202,7 +202,7 @@ class Scorer:
         return Score(self.constant + t * self.headroom, t, error)
 
     def _draw(self, size: int) -> None:
-        """Ensure that at least `size` patterns are drawn; a block at a time fits the cache."""
+        """Ensure that at least `size` patterns are drawn, in blocks that fit the cache."""
         known = len(self._X)
         if known >= size:
             return
@@ -222,18 +222,18 @@ class Scorer:
         self._yardsticks = yardsticks
 
     def _keep(self, X: Bits, moments: Floats) -> None:
-        """Keep the patterns that rules are scored on; no rule can change them."""
+        """Keep the patterns that rules are scored on, read-only so that no rule can change them."""
         X.flags.writeable = False
         self._X, self._moments = X, moments
 
     def _advantage(self, chances: Floats) -> Floats:
-        """P(x_0 is the other value | x) − P(x_0 is the constant one | x) for every row."""
+        """P(x_0 ≠ c | x) − P(x_0 = c | x) for every row, with c the constant prediction."""
         surplus: Floats = 1 - 2 * chances
         return surplus if self._constant_label else -surplus
 
 
 def _checked(predicted: Any, size: int) -> NDArray[Any]:
-    """Predictions as an array of zeros and ones, or a clear error."""
+    """Predictions as an array; raises unless they are zeros and ones, one per row."""
     values = np.asarray(predicted)
     if values.shape != (size,):
         raise RuleError(f"a rule must return {size} values for {size} rows; got shape {values.shape}.")
@@ -248,7 +248,7 @@ def _odd_one(values: NDArray[Any]) -> Any:
 
 
 class HeldOut:
-    """Judges rules by their accuracy on rows that were held out.
+    """Judges rules by their accuracy on held-out rows.
 
     Parameters
     ----------
@@ -256,12 +256,12 @@ class HeldOut:
     y : array
         Labels of any kind.
     constant_label : label
-        What the best constant rule answers: the commonest label in training.
+        Prediction of the best constant rule: the most common label in training.
 
     Attributes
     ----------
     best : float
-        1: nobody knows what the best rule would reach.
+        1, because the accuracy of the best rule is unknown.
     constant : float
         Accuracy of the constant rule.
 
@@ -280,9 +280,9 @@ class HeldOut:
         self.constant = float((self._y == constant_label).mean())
 
     def score(self, rule: Any) -> Score:
-        """Accuracy, T = (accuracy − constant) / (1 − constant) and the binomial error of testing on that scale.
+        """Accuracy, T = (accuracy − constant) / (1 − constant), and the binomial test error on the scale of T.
 
-        Log-loss and AUC are among the facts of rules that have `predict_proba`.
+        For rules that have `predict_proba`, the facts include log-loss and AUC.
         """
         accuracy = float((np.asarray(rule.predict(self._X)) == self._y).mean())
         room = 1 - self.constant
@@ -292,7 +292,7 @@ class HeldOut:
         return Score(accuracy, (accuracy - self.constant) / room, float(error / room), self._facts(rule))
 
     def _facts(self, rule: Any) -> Facts:
-        """Log-loss, and AUC where every class that the rule knows occurs."""
+        """Log-loss, and AUC if the classes in y are exactly those that the rule knows."""
         if getattr(rule, "predict_proba", None) is None:
             return {}
         classes, chances = np.asarray(rule.classes_), rule.predict_proba(self._X)
@@ -304,7 +304,7 @@ class HeldOut:
 
 
 def _area_under_curve(y: NDArray[Any], chances: Floats) -> float:
-    """AUC of the second of two classes, or the mean over all classes, each against the rest."""
+    """AUC of the second of two classes, or the mean one-vs-rest AUC over more classes."""
     from sklearn.metrics import roc_auc_score
 
     if chances.shape[1] == 2:

