@@ -1,8 +1,8 @@
 """Numbers behind docs/method.md: `python experiments/choices.py` (about a minute).
 
 First the mean difficulty of unselected CIA(10, 3, ·) models at two concentrations, exact for each model. Then the
-headroom trap on CIA(10, k, 0.9) without `min_headroom`: how many models have little, and what becomes of mean T. Last
-the share of the variance of T's test error that is left by the regression on P(z | x), on CIA(75, k, 0.9).
+headroom trap on CIA(10, k, 0.9) without `min_headroom`: how many models have little headroom, and what becomes of
+mean T. Finally the share of the variance of T's test error that the regression on P(z | x) leaves, on CIA(75, k, 0.9).
 """
 
 import numpy as np
@@ -36,13 +36,13 @@ def trial(family: CIAFamily, seed: int) -> dict[str, float]:
 def summary(rows: pd.DataFrame) -> dict[str, float]:
     """Mean T with its error over models with any headroom and with enough, the lowest T, and the pooled ratio."""
     some, enough = rows[rows["headroom"] > 1e-9], rows[rows["headroom"] >= 0.02]
-    told = {"none": 1 - len(some) / len(rows), "below 0.02": 1 - len(enough) / len(rows)}
+    found = {"none": 1 - len(some) / len(rows), "below 0.02": 1 - len(enough) / len(rows)}
     for name in ("EM", "Winnow"):
         t_some, t_enough = some[name] / some["headroom"], enough[name] / enough["headroom"]
-        told |= {f"T {name}, any": t_some.mean(), f"± {name}, any": t_some.sem(), f"lowest {name}": t_some.min()}
-        told |= {f"T {name}, ≥ 0.02": t_enough.mean(), f"± {name}, ≥ 0.02": t_enough.sem()}
-        told |= {f"pooled {name}": rows[name].sum() / rows["headroom"].sum()}
-    return told
+        found |= {f"T {name}, any": t_some.mean(), f"± {name}, any": t_some.sem(), f"lowest {name}": t_some.min()}
+        found |= {f"T {name}, ≥ 0.02": t_enough.mean(), f"± {name}, ≥ 0.02": t_enough.sem()}
+        found |= {f"pooled {name}": rows[name].sum() / rows["headroom"].sum()}
+    return found
 
 
 def variance_left(k: int, size: int) -> dict[str, float]:
@@ -67,12 +67,12 @@ def main() -> None:
     for concentration in (1.05, CIAFamily(10, 3, 0.9).concentration):
         mean, error = mean_difficulty(concentration)
         print(f"CIA(10, 3, ·), concentration {concentration:g}: mean difficulty {mean:.4f} ± {error:.4f}")
-    told = {}
+    summaries = {}
     for k in (2, 3, 5):
         family = CIAFamily(10, k, 0.9, min_headroom=0)
-        told[f"k = {k}"] = summary(pd.DataFrame([trial(family, seed) for seed in range(TRIALS)]))
+        summaries[f"k = {k}"] = summary(pd.DataFrame([trial(family, seed) for seed in range(TRIALS)]))
     print(f"\nCIA(10, k, 0.9) without min_headroom, {TRIALS} models, {SIZE} examples:")
-    print(pd.DataFrame(told).round(3).to_string())
+    print(pd.DataFrame(summaries).round(3).to_string())
     left = {f"k = {k}": variance_left(k, 30) | variance_left(k, 1000) for k in (2, 3, 5)}
     print(f"\nCIA(75, k, 0.9), {MODELS_TESTED} models, variance of the test error left by the regression on P(z | x):")
     print(pd.DataFrame(left).round(2).to_string())

@@ -1,10 +1,12 @@
-"""What the lab costs by itself: cells a second without learning, rows a second into a store, memory, two cores.
+"""What the lab itself costs: cells per second without learning, rows per second into a store, memory, two cores.
 
-Run it with `python experiments/overhead.py`; it prints one line a figure and takes about three minutes.
-Other work on the machine slows the clock figures; those a processor second hardly.
+Run it with `python experiments/overhead.py`; it prints one line per figure and takes about three minutes. A number
+after the script's name divides all counts. Other work on the machine affects the rates by the clock, but hardly those
+per second of processor time.
 """
 
 import resource
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -13,16 +15,14 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from ciabench import CIAFamily
+from ciabench import CIAFamily, CIAModel, Scorer, Task, World
+from ciabench.lab.compute.runner import JobQueue, run_cells
+from ciabench.lab.compute.workers import pool
 from ciabench.lab.plan.experiment import validate
 from ciabench.lab.plan.learner import from_estimator, resolve
-from ciabench.lab.compute.runner import JobQueue, run_cells
+from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome
+from ciabench.lab.plan.plan import Job, Plan
 from ciabench.lab.storage.store import Store
-from ciabench.lab.tasks import CIATasks, Task
-from ciabench.lab.compute.trial import CellRow, Job, Plan, ScoreRow
-from ciabench.lab.compute.workers import pool
-from ciabench.world.model import CIAModel
-from ciabench.world.scoring import Scorer
 
 SIZES = (10, 30, 100, 300, 1000)
 SPEC = {
@@ -30,7 +30,7 @@ SPEC = {
     "seed": 1,
     "trials": 100_000,
     "sizes": list(SIZES),
-    "learners": [{"use": "sklearn.naive_bayes:BernoulliNB", "name": str(number)} for number in range(5)],
+    "learners": [{"use": "sklearn.naive_bayes:BernoulliNB", "name": str(n), "alpha": 2.0 + n} for n in range(5)],
     "families": [{"n": 10, "k": 2, "b": 0.9}],
 }
 
@@ -48,26 +48,21 @@ class Nothing(ClassifierMixin, BaseEstimator):
 
 
 @dataclass(frozen=True)
-class OneTask:
-    """A family whose only task is drawn at no cost, so that all that is measured is the lab."""
+class OneTask(World):
+    """A world whose only task is drawn at no cost, so that all that is measured is the lab."""
 
-    @property
-    def identity(self):
-        """Labels of its rows."""
-        return {"n": 5, "k": 2, "b": 0.9}
-
-    def task(self, *seed):
+    def task(self, seed):
         """Make the one task."""
         model = CIAModel([0.5, 0.5], np.full((6, 2), [0.9, 0.1]))
         X, y = np.zeros((max(SIZES), 5), np.uint8), np.zeros(max(SIZES), np.uint8)
-        return Task(lambda size: (X[:size], y[:size]), Scorer(model, 0), 0.9, 1)
+        return Task(lambda size: (X[:size], y[:size]), Scorer(model, 0), classes=np.array([0, 1], dtype=np.uint8))
 
 
 def rates(plan, jobs, count):
-    """Cells a second by the clock, from the first finished batch on, and by this process's own processor time."""
+    """Cells per second by the clock, from the first finished batch on, and of this process's own processor time."""
     with pool(jobs=jobs) as workers:
         done = 0
-        for cell in run_cells(plan, (Job(0, trial, plan.wanted()) for trial in range(count)), workers):
+        for cell in run_cells(plan, (Job(0, trial, plan.wanted(0)) for trial in range(count)), workers):
             if done == 0:
                 clock, processor = time.perf_counter(), time.process_time()
             done += 1
@@ -76,8 +71,10 @@ def rates(plan, jobs, count):
 
 
 def cell(trial):
-    scores = [ScoreRow(learner, size, None, 0.75, 0.5, 0.0, 0.01, 3) for size in SIZES for learner in range(5)]
-    return CellRow(0, trial, None, 0.0, scores, 0.8, 0.7, 0.9, 5)
+    values = {"success": 0.75, "t": 0.5, "t_error": 0.0, "fit_seconds": 0.01, "facts": {"n_iter": 3}}
+    scores = [ScoreOutcome(learner, size, **values) for size in SIZES for learner in range(5)]
+    facts = {"difficulty": 0.9, "draws": 5}
+    return CellOutcome(0, trial, 0.0, scores, best=0.8, constant=0.7, facts=facts)
 
 
 def peak_megabytes():
@@ -85,7 +82,7 @@ def peak_megabytes():
 
 
 def drive(count):
-    """Feed finished cells of 25 scores through queue and store; cells a second by clock and processor, and memory."""
+    """Feed finished cells of 25 scores through queue and store; cells per second by clock and processor, and memory."""
     experiment = validate({**SPEC, "trials": count}, "overhead")
     plan = experiment.plan()
     with (
@@ -101,26 +98,28 @@ def drive(count):
         return count / seconds, count / (time.process_time() - processor), peak_megabytes()
 
 
-def main():
+def main(divisor):
     nothing = from_estimator("nothing", Nothing())
     lab = Plan(1, 1, (100,), (OneTask(),), (nothing,), guard_foreign=False)
     for label, plan in {
         "the lab alone": lab,
-        "with CIA(10, 2, 0.9) drawn": replace(lab, families=(CIATasks(CIAFamily(10, 2, 0.9)),)),
+        "with CIA(10, 2, 0.9) drawn": replace(lab, worlds=(CIAFamily(10, 2, 0.9),)),
     }.items():
-        clock, processor = rates(plan, 2, 3000)[0] / 2, rates(plan, 1, 1000)[1]
+        clock, processor = rates(plan, 2, 3000 // divisor)[0] / 2, rates(plan, 1, 1000 // divisor)[1]
         print(
-            f"no-op learner, {label}: {clock:.0f} cells/s a core in two processes, {processor:.0f} a processor second"
+            f"no-op learner, {label}: {clock:.0f} cells/s per core in two processes, "
+            f"{processor:.0f} per second of processor time"
         )
     for count in (1_000, 10_000, 100_000):
-        clock, processor, peak = drive(count)
+        clock, processor, peak = drive(count // divisor)
         print(
-            f"driver: {count} cells of 25 scores into a store at {clock:.0f} cells/s, "
-            f"{processor:.0f} a processor second, peak memory {peak:.0f} MB"
+            f"driver: {count // divisor} cells of 25 scores into a store at {clock:.0f} cells/s, "
+            f"{processor:.0f} per second of processor time, peak memory {peak:.0f} MB"
         )
     learners = tuple(resolve(name, name, {}) for name in ("EM", "COV", "Winnow", "Perceptron", "NaiveBayes"))
-    paper = Plan(1997, 40, SIZES, (CIATasks(CIAFamily(75, 3, 0.9)),), learners)
-    one, two = rates(paper, 1, 40)[0], rates(paper, 2, 80)[0]
+    count = max(40 // divisor, 4)
+    paper = Plan(1997, count, SIZES, (CIAFamily(75, 3, 0.9),), learners)
+    one, two = rates(paper, 1, count)[0], rates(paper, 2, 2 * count)[0]
     print(
         f"CIA(75, 3, 0.9), five learners at five sizes: {one:.2f} cells/s on one core, "
         f"{two / one:.2f} times that on two"
@@ -128,4 +127,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1)

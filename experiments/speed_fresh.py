@@ -1,4 +1,4 @@
-"""What new processes take, for `speed.py`: imports, the first fit, the memory of a large one."""
+"""Costs of new processes, for `speed.py`: imports, the first fit, the memory of a large one."""
 
 import os
 import statistics
@@ -31,25 +31,25 @@ class Spent(NamedTuple):
 
 
 def fresh_process(code: str, **environment: str) -> Spent:
-    """Run code in a new Python, which keeps the bytecode that it compiles, as Python does unless told otherwise."""
+    """Run code in a new Python, which keeps the bytecode that it compiles, as Python does by default."""
     variables = {**os.environ, **environment}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     command, started = [sys.executable, "-c", f"{code}\n{MEASURE}"], time.perf_counter()
-    told = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+    process = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
     clock = time.perf_counter() - started
-    return Spent(clock, *map(float, told.stdout.split()[-2:]))
+    return Spent(clock, *map(float, process.stdout.split()[-2:]))
 
 
 def start_up(rounds: int) -> str:
     """Seconds of new processes, medians of some rounds after one that is not counted."""
-    told = []
+    figures = []
     for what, code in STARTS.items():
         spent = [fresh_process(code) for _ in range(rounds + 1)][1:]
         clock, processor = (statistics.median(column) for column in list(zip(*spent, strict=True))[:2])
-        told.append(f"{what} {clock:.2f} s ({processor:.2f} s of the processor)")
+        figures.append(f"{what} {clock:.2f} s ({processor:.2f} s of the processor)")
     with tempfile.TemporaryDirectory() as empty:
-        told.append(f"first fit with kernels to compile {fresh_process(FIT, NUMBA_CACHE_DIR=empty).clock:.1f} s")
-    return "; ".join(told)
+        figures.append(f"first fit with kernels to compile {fresh_process(FIT, NUMBA_CACHE_DIR=empty).clock:.1f} s")
+    return "; ".join(figures)
 
 
 def large_fit() -> str:

@@ -1,4 +1,4 @@
-"""What `speed.py` measures, as pictures and as a table."""
+"""Measurements of `speed.py`, as pictures and as a table."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def picture_growth(table: pd.DataFrame, path: Path) -> None:
     _, axes = plt.subplots(1, 2, figsize=(7, 3), layout="constrained", sharey=True)
     for ax, name, part in ((axes[0], "size", table[:4]), (axes[1], "n", table[4:])):
         ax.loglog(part[name], part["seconds"] * 1e3, "o-", color="#0072B2")
-        ax.set(xlabel={"size": "rows (n = 75)", "n": "attributes (2,000 rows)"}[name], ylabel="ms an evaluation")
+        ax.set(xlabel={"size": "rows (n = 75)", "n": "attributes (2,000 rows)"}[name], ylabel="ms per evaluation")
         ax.set_xticks(part[name], [f"{value:,}" for value in part[name]])
         ax.yaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()

@@ -1,4 +1,4 @@
-"""Time of drawing a model and of scoring five rules, one core: `python experiments/world_speed.py`."""
+"""Time taken to draw a model and to score five rules, on one core: `python experiments/world_speed.py`."""
 
 import time
 from collections.abc import Callable
