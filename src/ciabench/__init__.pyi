@@ -13,8 +13,8 @@ from .world.base import Score as Score
 from .world.base import Task as Task
 from .world.base import World as World
 from .world.family import CIAFamily as CIAFamily
+from .world.held_out import HeldOut as HeldOut
 from .world.model import CIAModel as CIAModel
-from .world.scoring import HeldOut as HeldOut
 from .world.scoring import Scorer as Scorer
 from .world.spelling import SpellingPair as SpellingPair
 from .world.table import Table as Table

@@ -268,7 +268,7 @@ def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: in
 
     from ciabench.findings.spelling import to_table
     from ciabench.lab import spelling as lab
-    from ciabench.world.spelling import DEFAULT_PAIRS, named_pairs
+    from ciabench.world.pairs import DEFAULT_PAIRS, named_pairs
 
     pairs = [pair for name in names for pair in named_pairs(name)] or list(DEFAULT_PAIRS)
     if sentence is None:

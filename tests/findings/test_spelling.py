@@ -12,7 +12,7 @@ from ciabench.findings.spelling import accuracies, is_of_pair, mean_leads, of_pa
 from ciabench.lab.plan.experiment import load
 from ciabench.lab.plan.learner import from_estimator
 from ciabench.lab.spelling import LEARNERS, SEED, SPLITS, answer, measure
-from ciabench.world.spelling import DEFAULT_PAIRS
+from ciabench.world.pairs import DEFAULT_PAIRS
 
 PAIRS = [f"{letter}/{letter}{letter}" for letter in "abcdefghijkl"]
 EXPERIMENT = Path(__file__).parents[2] / "experiments" / "spelling.toml"

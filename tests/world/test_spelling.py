@@ -6,7 +6,8 @@ import pytest
 from ciabench.errors import CorpusError, ParameterError
 from ciabench.seeds import Seed, canonical
 from ciabench.world.corpus import read_corpus
-from ciabench.world.spelling import SpellingPair, blanked, features, named_pairs
+from ciabench.world.pairs import named_pairs
+from ciabench.world.spelling import SpellingPair, blanked, features
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Learners on pairs of words: how accurate they are on a corpus, and which word fits the blank in a sentence."""
+"""Learners on pairs of words: their accuracy on a corpus, and the word that fits the blank in a sentence."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,8 @@ from ciabench.learners.naive_bayes import NaiveBayes
 from ciabench.learners.perceptron import Perceptron
 from ciabench.learners.winnow import Winnow
 from ciabench.world.corpus import SOTU
-from ciabench.world.spelling import DEFAULT_PAIRS, SpellingPair, blanked, features, words
+from ciabench.world.pairs import DEFAULT_PAIRS, words
+from ciabench.world.spelling import SpellingPair, blanked, features
 
 LEARNERS = {
     "EM": EM(),
@@ -31,19 +32,19 @@ SHOWN_FEATURES = 10
 
 
 class Answer(NamedTuple):
-    """Word that fits a blank, and the weight of each attribute for it (negative: against it)."""
+    """Word that fits a blank, and the weight of each attribute in its favour (negative: against it)."""
 
     word: str
     evidence: dict[str, float]
 
 
 def measure(pairs: Sequence[str] = DEFAULT_PAIRS, corpus: str = SOTU, n_jobs: int = 1) -> pd.DataFrame:
-    """Train on four fifths of a corpus and test on the rest, five times; rows as those of a store.
+    """Train on four fifths of a corpus and test on the rest, five times; returns rows like those of a store.
 
     Parameters
     ----------
     pairs : sequence of str
-        Pairs of words, as "passed/past".
+        Pairs of words, as in "passed/past".
     corpus : str
         "sotu", or the path of a file or folder of text.
     n_jobs : int
@@ -63,7 +64,7 @@ def measure(pairs: Sequence[str] = DEFAULT_PAIRS, corpus: str = SOTU, n_jobs: in
 
 
 def answer(sentence: str, pair: str, corpus: str = SOTU) -> Answer:
-    """Choose the word that fits the blank ___ by Winnow, trained on all of a corpus.
+    """Choose the word that fits the blank ___, by Winnow trained on a whole corpus.
 
     Examples
     --------

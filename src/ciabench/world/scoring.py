@@ -1,8 +1,7 @@
 """Success rates of rules and the normalized statistic T, exact or nearly so (Grove & Roth 1997, §7).
 
-`Scorer` judges rules against a model that knows P(x_0 = 1 | x); `HeldOut` judges them on rows that were held out.
-
-A scorer measures everything against the best constant rule c: S(h) = S_const + E[d_h(x)] with
+A scorer judges rules against a model that knows P(x_0 = 1 | x), and measures everything against the best constant
+rule c: S(h) = S_const + E[d_h(x)] with
 d_h(x) = P(x_0 = h(x) | x) − P(x_0 = c | x), which is 0 wherever h agrees with c. Only x is ever drawn; x_0 is
 averaged out exactly (Rao-Blackwell). If the model has a hidden variable, P(z | x), whose mean is known to be the
 weights, serves as control variates: d_h is regressed on P(z | x) and evaluated at the weights. This saves up to 60% of
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from ciabench.arrays import Bits, Floats
 from ciabench.errors import RuleError
-from ciabench.world.base import Facts, Score
+from ciabench.world.base import Score
 from ciabench.world.model import RandomSource, enumerated
 
 Predict = Callable[[Any], Any]
@@ -245,69 +244,3 @@ def _checked(predicted: Any, size: int) -> NDArray[Any]:
 def _odd_one(values: NDArray[Any]) -> Any:
     """First value that is neither 0 nor 1."""
     return next(value for value in values.tolist() if value not in (0, 1) or isinstance(value, str))
-
-
-class HeldOut:
-    """Judges rules by their accuracy on held-out rows.
-
-    Parameters
-    ----------
-    X : array, sparse matrix or DataFrame
-    y : array
-        Labels of any kind.
-    constant_label : label
-        Prediction of the best constant rule: the most common label in training.
-
-    Attributes
-    ----------
-    best : float
-        1, because the accuracy of the best rule is unknown.
-    constant : float
-        Accuracy of the constant rule.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> judge = HeldOut(np.zeros((4, 1)), np.array(["a", "a", "b", "a"]), constant_label="a")
-    >>> judge.constant, judge.score(SimpleNamespace(predict=lambda X: ["a", "a", "b", "b"])).success
-    (0.75, 0.75)
-    """
-
-    best = 1.0
-
-    def __init__(self, X: Any, y: Any, constant_label: Any) -> None:
-        self._X, self._y = X, np.asarray(y)
-        self.constant = float((self._y == constant_label).mean())
-
-    def score(self, rule: Any) -> Score:
-        """Accuracy, T = (accuracy − constant) / (1 − constant), and the binomial test error on the scale of T.
-
-        For rules that have `predict_proba`, the facts include log-loss and AUC.
-        """
-        accuracy = float((np.asarray(rule.predict(self._X)) == self._y).mean())
-        room = 1 - self.constant
-        if room == 0:
-            return Score(accuracy, np.nan, np.nan, self._facts(rule))
-        error = np.sqrt(accuracy * (1 - accuracy) / self._y.size)
-        return Score(accuracy, (accuracy - self.constant) / room, float(error / room), self._facts(rule))
-
-    def _facts(self, rule: Any) -> Facts:
-        """Log-loss, and AUC if the classes in y are exactly those that the rule knows."""
-        if getattr(rule, "predict_proba", None) is None:
-            return {}
-        classes, chances = np.asarray(rule.classes_), rule.predict_proba(self._X)
-        of_truth = np.where(self._y[:, None] == classes, chances, 0.0).sum(axis=1)
-        facts = {"log_loss": float(-np.log(np.maximum(of_truth, np.finfo(float).eps)).mean())}
-        if classes.size > 1 and np.array_equal(np.unique(self._y), classes):
-            facts["auc"] = _area_under_curve(self._y, chances)
-        return facts
-
-
-def _area_under_curve(y: NDArray[Any], chances: Floats) -> float:
-    """AUC of the second of two classes, or the mean one-vs-rest AUC over more classes."""
-    from sklearn.metrics import roc_auc_score
-
-    if chances.shape[1] == 2:
-        return float(roc_auc_score(y, chances[:, 1]))
-    shares = chances / np.maximum(chances.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    return float(roc_auc_score(y, shares, multi_class="ovr"))

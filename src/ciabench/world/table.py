@@ -11,7 +11,7 @@ from scipy import sparse
 from ciabench.errors import DataError, check_between
 from ciabench.seeds import Seed
 from ciabench.world.base import Task, World
-from ciabench.world.scoring import HeldOut
+from ciabench.world.held_out import HeldOut
 
 
 class Table(World):
