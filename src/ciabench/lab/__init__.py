@@ -1,1 +1,1 @@
-"""The lab: declare an experiment, run its trials anywhere, keep every row."""
+"""The lab: declare experiments, run their trials anywhere, store every row."""

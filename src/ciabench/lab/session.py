@@ -1,4 +1,4 @@
-"""A run from beginning to end: an experiment and a folder, or a world and some estimators in memory."""
+"""A whole run: an experiment and a folder, or a world and estimators in memory."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ from ciabench.world.table import Table
 
 
 def store_path(experiment: Experiment, folder: str | Path) -> Path:
-    """File in which an experiment's results are kept."""
+    """File that holds an experiment's results."""
     return Path(folder) / f"{experiment.name}.db"
 
 
@@ -42,27 +42,27 @@ def run_experiment(
     retry_failed: bool = False,
     progress: Style = "bar",
 ) -> Counts:
-    """Compute what is missing of an experiment, and keep it in `folder`.
+    """Compute the missing results of an experiment and store them in `folder`.
 
     Parameters
     ----------
     experiment : Experiment
     folder : path
-        Holds one store per experiment; made if it is missing.
+        Holds one store per experiment; created if it is missing.
     jobs : int
         Worker processes.
     backend : {"processes", "dask"}
     scheduler : str, optional
-        Address of a running Dask cluster; without it a local one is started.
+        Address of a running Dask cluster (default: a local one is started).
     retry_failed : bool
-        Whether to compute again what failed before.
+        Whether to compute scores that failed before again.
     progress : {"full", "bar", "silent"}
-        A bar in a terminal or notebook; "full" prints lines elsewhere.
+        "full" and "bar" show a bar in a terminal or notebook; elsewhere, "full" prints lines.
 
     Returns
     -------
     Counts
-        Of the store, after the run.
+        Counts of the store after the run.
     """
     if scheduler is not None and backend != "dask":
         raise RunError("a scheduler is only used with the backend dask; add --backend dask, or leave it out.")
@@ -88,23 +88,22 @@ def learning_curve(
     Parameters
     ----------
     world : World or (X, y)
-        A family of models, such as `CIAFamily`, any other world, or rows with labels, of which every trial holds a
-        fifth out.
-    learners : mapping of str to classifier, or classifiers
-        Unfitted scikit-learn classifiers; those with `random_state=None` are seeded by the trial. Without names they
-        are called as their classes are.
+        A family of models such as `CIAFamily`, any other world, or labelled rows; each trial holds out a fifth of them.
+    learners : mapping of str to classifier, or iterable of classifiers
+        Unfitted scikit-learn classifiers; those with `random_state=None` are seeded by the trial. Unless they are given
+        names, they are named after their classes.
     sizes : sequence of int
         Numbers of training examples.
     trials : int
-        Trials: models drawn from a family, or splits of rows.
+        Number of trials: models drawn from a family, or splits of rows.
     n_jobs : int
-        Worker processes; the result does not depend on it.
+        Worker processes; the results do not depend on it.
     random_state : int, optional
-        Root of all randomness; as `seed` in an experiment file, and with the same numbers.
+        Root of all randomness; equivalent to `seed` in an experiment file, with the same results.
     references : sequence of str
         Reference curves of the world to compute as well.
     store : path, optional
-        File that keeps the scores: what it has is not computed again, and an interrupted call resumes.
+        File that keeps the scores: those it already has are not computed again, and an interrupted call resumes.
 
     Returns
     -------
@@ -123,7 +122,7 @@ def learning_curve(
     [-0.2, 0.9]
     """
     if store is not None and random_state is None:
-        raise ExperimentError("a curve that is kept in a store needs a random_state, so that the next call continues it.")
+        raise ExperimentError("a curve kept in a store needs a random_state, so that the next call can resume it.")
     plan = _plan(world, learners, sizes, trials, random_state, references)
     if store is None:
         with TemporaryDirectory() as folder:
@@ -132,13 +131,13 @@ def learning_curve(
         if not learner.can_be_kept:
             raise ExperimentError(
                 f"learner {learner.name!r} cannot be kept in a store: its parameters are not all plain values or "
-                "estimators, so it could not be told from another; leave `store` out."
+                "estimators, so two such learners could not be distinguished; leave `store` out."
             )
     return run_plan(plan, Path(store), n_jobs)
 
 
 def run_plan(plan: Plan, path: Path, n_jobs: int) -> pd.DataFrame:
-    """Compute what a store lacks of a plan, and return its rows; failures are left out, with a warning."""
+    """Compute the scores of a plan that a store lacks, and return its rows; failures are left out, with a warning."""
     with Store.continued(path, _spec(plan, path.stem), plan, environment()) as store:
         _compute(store, plan, n_jobs)
         _warn_of_failures(list(store.failures()))
@@ -154,7 +153,7 @@ def _compute(
     retry_failed: bool = False,
     progress: Style = "bar",
 ) -> None:
-    """Compute what a store lacks of a plan."""
+    """Compute the scores of a plan that a store lacks."""
     complete, total = store.complete_cells(plan, retry_failed), plan.trials * len(plan.worlds)
     if complete == total:
         return
@@ -201,7 +200,7 @@ def _plan(
 
 
 def _world(world: Any) -> World:
-    """World as it is, or of rows with labels."""
+    """A world as it is, or a table of labelled rows."""
     if isinstance(world, World):
         return world
     if isinstance(world, tuple) and len(world) == 2:
@@ -210,7 +209,7 @@ def _world(world: Any) -> World:
 
 
 def _named(learners: Mapping[str, Any] | Iterable[Any]) -> tuple[Learner, ...]:
-    """Learners with their names; classifiers alone are called as their classes are."""
+    """Learners with their names; those without are named after their classes."""
     if not isinstance(learners, Mapping):
         if not isinstance(learners, Iterable):
             raise ExperimentError(f"learners must be a dict of classifiers by name, or a list; got {learners!r}.")
@@ -219,7 +218,7 @@ def _named(learners: Mapping[str, Any] | Iterable[Any]) -> tuple[Learner, ...]:
 
 
 def _spec(plan: Plan, name: str) -> dict[str, Any]:
-    """Plan of a learning curve in the form of an experiment."""
+    """Plan of a learning curve, in the form of an experiment."""
     return {
         "name": name,
         "seed": plan.seed,
@@ -235,7 +234,7 @@ def _spec(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def _warn_of_failures(failures: list[Failure]) -> None:
-    """Warn once, with the last line of the first error."""
+    """Issue one warning, with the last line of the first error."""
     if failures:
         first = failures[0]
         who = f"{first.learner} at size {first.size}" if first.learner else f"trial {first.trial}"

@@ -1,4 +1,4 @@
-"""A Dask cluster as a pool of workers; only imported when one is asked for."""
+"""A Dask cluster as a pool of workers; imported only when it is needed."""
 
 import time
 from collections.abc import Generator, Iterable, Iterator
@@ -16,18 +16,18 @@ distributed: Any = import_module("distributed")
 
 SCHEDULER_TIMEOUT = "10s"
 WORKER_TIMEOUT = 60.0
-"""Seconds that a cluster may be without workers, which take a while to come back after a death."""
+"""Seconds for which a cluster may have no workers; after one dies, its replacement takes a while to start."""
 
 LOOK_SECONDS = 2.0
 """Seconds after which the workers are counted again."""
 
 GONE = (OSError, RuntimeError, distributed.CancelledError)
-"""What `distributed` raises when the scheduler cannot be reached any more, or the client has been closed for it."""
+"""Exceptions of `distributed` when the scheduler can no longer be reached, or the client was closed for that reason."""
 
 
 @contextmanager
 def connected(jobs: int, scheduler: str | None) -> Iterator[Any]:
-    """Client of the cluster at an address, or of one that is started here for the time of the run."""
+    """Client of the cluster at an address, or of a local one started for the duration of the run."""
     if scheduler is None:
         with (
             distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -44,7 +44,7 @@ def connected(jobs: int, scheduler: str | None) -> Iterator[Any]:
 
 
 def pool_on(client: Any) -> Pool:
-    """Pool on the workers of a client: two batches per core are in flight, and more are taken as results come."""
+    """Pool on the workers of a client: two batches per core are in flight, and more are sent as results arrive."""
 
     def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellOutcome], None, None]:
         source, flying, crew = iter(batches), set[Any](), Crew(client)
@@ -67,7 +67,7 @@ def pool_on(client: Any) -> Pool:
 
 
 class Crew:
-    """Counts the cores of a cluster now and then, and gives up when it has had none for too long."""
+    """Counts the cores of a cluster from time to time, and gives up when there have been none for too long."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -88,7 +88,7 @@ class Crew:
 
 
 def _landed(client: Any, flying: set[Any]) -> Iterator[tuple[Any, list[CellOutcome]]]:
-    """Batches that are finished after a short wait, which may be none, with their results."""
+    """Batches that have finished after a short wait, if any, with their results."""
     try:
         with _in_contact(), client.as_current():
             done = distributed.wait(list(flying), timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED").done
@@ -103,7 +103,7 @@ def _landed(client: Any, flying: set[Any]) -> Iterator[tuple[Any, list[CellOutco
 
 
 def _result(future: Any) -> list[CellOutcome]:
-    """Result of a finished batch, or the death of its workers."""
+    """Result of a finished batch; raises WorkerDied if its workers died."""
     with _in_contact():
         error = future.exception(timeout=LOOK_SECONDS)
         if error is None:
@@ -116,7 +116,7 @@ def _result(future: Any) -> list[CellOutcome]:
 
 @contextmanager
 def _in_contact() -> Iterator[None]:
-    """Turn a lost connection to the scheduler into one sentence; a TimeoutError only means that more time is needed."""
+    """Turn a lost connection to the scheduler into a RunError; a TimeoutError only means that more time is needed."""
     try:
         yield
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""Fit one classifier and ask it for labels and probabilities, in this process or a guarded one."""
+"""Fit one classifier and get labels and probabilities from it, in this process or a guarded one."""
 
 import math
 import time
@@ -18,27 +18,27 @@ Codes = NDArray[np.intp]
 """Labels as positions in the sorted array of all labels."""
 
 ERROR_LENGTH = 8_000
-"""Characters kept of an error; the end of a traceback says most."""
+"""Characters kept of an error; the end of a traceback is the most informative."""
 
 TEXT_LENGTH = 1_000
-"""Characters of the longest text that is kept as a fact."""
+"""Length of the longest string kept as a fact."""
 
 ROUNDING = 1e-6
 """How far a probability may lie outside [0, 1]."""
 
 SUM_ROUNDING = 1e-3
-"""How far the probabilities of a row may be from a sum of 1; single precision and many classes are allowed for."""
+"""How far the sum of a row's probabilities may be from 1; allows for single precision and many classes."""
 
 TINY_ROWS, TINY_COLUMNS = 48, 6
-"""Size of the data that learners are prepared with: large enough for every stage of a fit to run."""
+"""Size of the data that learners are prepared with: large enough to run every stage of a fit."""
 
 
 class FitError(Exception):
-    """A learner that raised, hung, died or gave invalid answers; its text is recorded with the score."""
+    """A learner raised, hung, died or gave invalid answers; the message is stored with the score."""
 
 
 class FitReport(NamedTuple):
-    """What is recorded of a fit.
+    """Record of a fit.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class FitReport(NamedTuple):
     facts : dict
         Plain values by name: the fitted attributes that the class of the learner lists in `facts`.
     has_probabilities : bool
-        Whether `predict_proba` can be asked for.
+        Whether `predict_proba` can be called.
     """
 
     seconds: float
@@ -78,7 +78,7 @@ class Bench:
         self._classes: NDArray[Any] = np.empty(0)
 
     def prepare(self, learner: Learner) -> None:
-        """Import a learner; those of this package are fitted once, so that no later fit has to compile kernels."""
+        """Import a learner; fit it once if it is built in, so that no later fit has to compile kernels."""
         learner.build(0)
         if learner.builtin:
             X, y = _tiny_data()
@@ -133,7 +133,7 @@ class Bench:
         return probabilities
 
     def _fit_or_settle(self, X: Any, y: Any) -> None:
-        """Fit; a classifier that refuses a sample of one class only becomes the constant rule of that class."""
+        """Fit; a classifier that refuses a sample with only one class becomes the constant rule of that class."""
         try:
             self._classifier.fit(X, y)
         except ValueError:
@@ -150,16 +150,16 @@ class _Settled:
         self.classes_ = classes
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label for every row."""
+        """Return the one label for every row."""
         return np.repeat(self.classes_, X.shape[0])
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return certainty for every row."""
+        """Return probability 1 for every row."""
         return np.ones((X.shape[0], 1))
 
 
 def label_codes(labels: Any, classes: NDArray[Any], size: int, source: str = "predict returned") -> Codes:
-    """Positions of labels in the sorted array of all labels, or a failure that says what they were.
+    """Positions of labels in the sorted array of all labels; raises FitError for any other label.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def label_codes(labels: Any, classes: NDArray[Any], size: int, source: str = "pr
 
 
 def checked_probabilities(probabilities: Any, shape: tuple[int, int]) -> Floats:
-    """Probabilities as an array of floats in [0, 1], or a failure that says what is wrong with them.
+    """Probabilities as an array of floats in [0, 1]; raises FitError if they are invalid.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def checked_probabilities(probabilities: Any, shape: tuple[int, int]) -> Floats:
 
 
 def declared_facts(classifier: Any) -> dict[str, Any]:
-    """Fitted attributes that the class of a classifier lists in `facts`, as far as they are plain values.
+    """Fitted attributes that the class of a classifier lists in `facts`, if they are plain values.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def declared_facts(classifier: Any) -> dict[str, Any]:
     names = getattr(type(classifier), "facts", ())
     facts: dict[str, Any] = {}
     for name in names if isinstance(names, tuple | list) else ():
-        with suppress(Exception):  # a fact that cannot be read is no reason to lose a score
+        with suppress(Exception):  # a fact that cannot be read must not cost a score
             value = getattr(classifier, name)
             value = value.item() if isinstance(value, np.generic) else value
             if _is_plain(value):
@@ -228,12 +228,12 @@ def declared_facts(classifier: Any) -> dict[str, Any]:
 
 
 def traceback_text() -> str:
-    """End of the traceback of the error that is being handled, as text that can be stored and printed."""
+    """End of the traceback of the current exception, as text that can be stored and printed."""
     return traceback.format_exc()[-ERROR_LENGTH:].encode(errors="replace").decode()
 
 
 def _is_comparable(values: NDArray[Any], classes: NDArray[Any]) -> bool:
-    """Whether labels are of the same kind as those expected: numbers or texts; objects may hold either."""
+    """Whether labels are of the expected kind, numbers or strings; arrays of objects may hold either."""
     if classes.dtype.kind in "biuf":
         return values.dtype.kind in "biuf"
     if all(isinstance(label, str) for label in classes.tolist()):
@@ -242,7 +242,7 @@ def _is_comparable(values: NDArray[Any], classes: NDArray[Any]) -> bool:
 
 
 def _looked_up(values: NDArray[Any], classes: NDArray[Any]) -> Codes:
-    """Position of every value in `classes`, −1 for those that are not there."""
+    """Position of every value in `classes`; −1 if it is not there."""
     positions = {label: position for position, label in enumerate(classes.tolist())}
     try:
         return np.array([positions.get(value, -1) for value in values.tolist()], dtype=np.intp)
@@ -251,7 +251,7 @@ def _looked_up(values: NDArray[Any], classes: NDArray[Any]) -> Codes:
 
 
 def _expected(classes: NDArray[Any]) -> str:
-    """The labels in words."""
+    """The expected labels, for error messages."""
     labels: Sequence[Any] = classes.tolist()
     if len(labels) > 5:
         return f"one of {len(labels)} labels, such as {_shown(labels[0])}"
@@ -261,12 +261,12 @@ def _expected(classes: NDArray[Any]) -> str:
 
 
 def _shown(label: Any) -> str:
-    """A label as Python writes it."""
+    """A label as Python prints it."""
     return repr(label.item() if isinstance(label, np.generic) else label)[:100]
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value can be kept: bool, int below 2⁶², finite float, or text that is not too long."""
+    """Whether a value can be stored: bool, int below 2⁶², finite float, or a printable string that is not too long."""
     if type(value) is float:
         return math.isfinite(value)
     if type(value) is str:
@@ -275,7 +275,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _tiny_data() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """A few rows of 0/1 with both labels."""
+    """A few 0/1 rows with both labels."""
     rows = np.random.default_rng(0).integers(2, size=(TINY_ROWS, TINY_COLUMNS + 1), dtype=np.uint8)
     return np.ascontiguousarray(rows[:, 1:]), rows[:, 0].copy()
 

@@ -1,9 +1,9 @@
-"""Foreign learners run in a process of their own: a hang, a crash or a print costs one score, not the run.
+"""Foreign learners run in a separate process, so that a hang or a crash costs one score, not the run.
 
-Parent and child talk over a `multiprocessing` connection. The child is `python -m ciabench.lab.compute.guard`; it
-serves one fit after another, and is started anew after it died or was killed. Its memory is limited to `MEMORY_LIMIT`.
-Whatever a learner writes to the connection by itself is at worst an invalid answer: the length of a message is limited
-by what was asked for, and a message that stops halfway is given up after `STALL_LIMIT`.
+Parent and child communicate over a `multiprocessing` connection. The child is `python -m ciabench.lab.compute.guard`;
+it serves one fit after another, and is restarted after it dies or is killed. Its memory is limited to `MEMORY_LIMIT`.
+Anything that a learner itself writes to the connection is at worst an invalid reply: the length of a message is limited
+by the request, and a message that stalls halfway is abandoned after `STALL_LIMIT`.
 """
 
 import os
@@ -34,19 +34,19 @@ START_LIMIT = 120.0
 """Seconds for starting a child, and for importing and preparing a learner in it."""
 
 STALL_LIMIT = 20.0
-"""Seconds for which a message may stop halfway."""
+"""Seconds for which a message may stall halfway."""
 
 ORPHAN_SECONDS = 10.0
 """A child whose parent died does not outlive its time limit by more than this."""
 
 BURIAL_SECONDS = 5.0
-"""A child that hung up has so long to end by itself, so that its exit code is known."""
+"""Seconds that a child which closed the connection has to exit, so that its exit code is known."""
 
 MEMORY_LIMIT = 4 << 30
-"""Bytes of data that a child may hold; a fit that needs more has failed."""
+"""Bytes of data that a child may hold; a fit that needs more fails."""
 
 OUT_OF_MEMORY = 77
-"""Exit code of a child that met the limit: it may have too little left to say so."""
+"""Exit code of a child that reached the limit: it may not have enough memory left to reply."""
 
 SMALL_REPLY = 1 << 20
 """Bytes of the longest reply that does not grow with the data."""
@@ -62,15 +62,15 @@ THREAD_VARIABLES = (
 
 
 class FitMemoryError(FitError):
-    """A learner that met the memory limit."""
+    """A learner reached the memory limit."""
 
 
 class InvalidReplyError(Exception):
-    """Bytes that are no reply."""
+    """The bytes received are not a valid reply."""
 
 
 class Guard:
-    """Fits learners in a child process, each call within a time limit.
+    """Fits learners in a child process, with a time limit for each call.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Guard:
         self.close()
 
     def fit(self, learner: Learner, random_state: int, X: Any, y: Any, classes: NDArray[Any]) -> FitReport:
-        """Fit in the child; the time to start it and to import the learner does not count as fitting time."""
+        """Fit in the child; the time to start it and to import the learner does not count."""
         self._last = (learner, random_state, X, y, classes)
         return self._with_own_memory(lambda: self._fit(*self._last))
 
@@ -123,7 +123,7 @@ class Guard:
             self._child = None
 
     def _with_own_memory(self, attempt: Callable[[], Answer]) -> Answer:
-        """Try again in a fresh child if memory ran out, which another learner may have kept."""
+        """Try again in a fresh child if memory ran out, because another learner may have been holding it."""
         is_shared = bool(self._ready - {self._last[0].use})
         try:
             return attempt()
@@ -133,7 +133,7 @@ class Guard:
             return attempt()
 
     def _fit(self, learner: Learner, random_state: int, X: Any, y: Any, classes: NDArray[Any]) -> FitReport:
-        """Fit in the child that there is, or in a new one."""
+        """Fit in the current child, or in a new one."""
         if self._child is None:
             self._child, self._ready = Child(), set()
             self._call(START_LIMIT, "set_path", list(sys.path))
@@ -144,13 +144,13 @@ class Guard:
         return report
 
     def _ask_fitted(self, action: str, X: Any, columns: int) -> Any:
-        """Ask the last fit, which is repeated in a new child."""
+        """Ask the last fit, which is repeated if the child has ended."""
         if self._child is None:
             self._fit(*self._last)
         return self._call(self.time_limit, action, X, longest=SMALL_REPLY + 8 * columns * X.shape[0])
 
     def _call(self, time_limit: float, action: str, *arguments: Any, longest: int = SMALL_REPLY) -> Any:
-        """Send a request and wait for its reply, for as long as the limit allows; unless all is well the child ends."""
+        """Send a request and wait for its reply; a child that is late, dies or sends an invalid reply is ended."""
         assert self._child is not None
         deadline = time.monotonic() + time_limit
         try:
@@ -172,7 +172,7 @@ class Guard:
         return reply
 
     def _obituary(self) -> FitError:
-        """Bury the dead child and say what it died of."""
+        """Clean up after a dead child and return the cause of its death."""
         assert self._child is not None
         code = self._child.exit_code()
         self.close()
@@ -186,7 +186,7 @@ class Guard:
 
 
 class Child:
-    """A process with one thread and a session of its own, and the connection to it."""
+    """A process with one thread and its own session, and the connection to it."""
 
     def __init__(self) -> None:
         self._connection, other_end = Pipe()
@@ -203,14 +203,14 @@ class Child:
             )
 
     def send(self, request: Any) -> None:
-        """Send a request; TimeoutError if the child does not read it."""
+        """Send a request; raises TimeoutError if the child does not read it."""
         try:
             send(self._connection, request)
         except BlockingIOError:
             raise TimeoutError from None
 
     def receive(self, deadline: float, longest: int) -> tuple[bool, Any]:
-        """Wait for a reply of at most so many bytes; TimeoutError if none begins before the deadline."""
+        """Wait for a reply of at most `longest` bytes; raises TimeoutError if none begins before the deadline."""
         if not self._connection.poll(max(0.0, deadline - time.monotonic())):
             raise TimeoutError
         try:
@@ -228,25 +228,25 @@ class Child:
         return bool(succeeded), reply
 
     def exit_code(self) -> int | None:
-        """Exit code of a child that ends by itself; None if it does not."""
+        """Exit code of a child that exits by itself; None if it does not."""
         try:
             return self.process.wait(BURIAL_SECONDS)
         except subprocess.TimeoutExpired:
             return None
 
     def end(self) -> None:
-        """Kill the child with all that it started."""
+        """Kill the child and its descendants."""
         kill_session(self.process)
         self._connection.close()
 
 
 def send(connection: Connection, message: Any) -> None:
-    """Send a message; the newest protocol does not copy arrays, as `Connection.send` does."""
+    """Send a message with the newest pickle protocol, which, unlike `Connection.send`, does not copy arrays."""
     connection.send_bytes(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
 
 
 def _limit_stalls(connection: Connection) -> None:
-    """Let reads and writes that make no progress raise BlockingIOError."""
+    """Make reads and writes that stall raise BlockingIOError."""
     limit = struct.pack("ll", int(STALL_LIMIT), int(STALL_LIMIT % 1 * 1e6))
     with socket.socket(fileno=os.dup(connection.fileno())) as end:
         end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
@@ -293,7 +293,7 @@ def _answer(bench: Bench, action: str, arguments: tuple[Any, ...]) -> tuple[bool
 
 
 def _compact(codes: Codes) -> NDArray[Any]:
-    """The same codes in as few bytes as they need."""
+    """The same codes in as few bytes as possible."""
     return codes.astype(np.min_scalar_type(int(codes.max(initial=0))))
 
 

@@ -1,4 +1,4 @@
-"""How far a run is: a bar in a terminal or notebook, plain lines in a log, or nothing."""
+"""Progress of a run: a bar in a terminal or notebook, plain lines in a log, or nothing."""
 
 import math
 import time
@@ -20,24 +20,24 @@ Show = Callable[[CellOutcome], None]
 Clock = Callable[[], float]
 
 LINE_SECONDS = 10.0
-"""Time between two lines of a log."""
+"""Time between lines of a log."""
 
 BAR_SECONDS = 0.1
-"""Time between two updates of a bar."""
+"""Time between updates of a bar."""
 
 WINDOW_SECONDS = 60.0
-"""The rate is that of so many seconds, or of the last two arrivals if they lie further apart."""
+"""The rate is averaged over this time, or over the last two arrivals if they are further apart."""
 
 BURST_SECONDS = 0.5
 """Cells that arrive within this time count as one arrival: workers send them in batches."""
 
 EVIDENCE_SECONDS = 2.0
-"""No rate is given before it has been observed for so long."""
+"""No rate is given until it has been observed for this long."""
 
 
 @dataclass
 class Arrival:
-    """Cells that arrived together: when they began and ceased to arrive, and how many there are by then."""
+    """Cells that arrived together: times of the first and the last, and the total number of cells by then."""
 
     began: float
     ended: float
@@ -45,7 +45,7 @@ class Arrival:
 
 
 class Pace:
-    """Cells per second, measured from the first arrival on: compilation and set-up come before it and do not count.
+    """Cells per second, measured from the first arrival, so that compilation and set-up do not count.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Pace:
             self._arrivals.popleft()
 
     def rate(self, now: float) -> float | None:
-        """Cells per second of late; None without evidence."""
+        """Recent cells per second; None if there is not enough evidence."""
         if not self._arrivals:
             return None
         first = self._arrivals[0]
@@ -87,11 +87,11 @@ class Tally:
     ----------
     plan : Plan
     complete : int
-        Cells that were there before this run.
+        Cells completed before this run.
     total : int
         Cells of the whole experiment.
     clock : callable
-        Seconds since whenever.
+        Seconds since any fixed time.
 
     Examples
     --------
@@ -122,16 +122,16 @@ class Tally:
                 self._sums[score.entrant] = (total + score.t, count + 1)
 
     def seconds_left(self) -> float | None:
-        """Time to the end at the present rate; None without evidence, and at the end."""
+        """Time left at the current rate; None if the rate is unknown, or nothing is left."""
         rate = self._pace.rate(self.clock())
         return (self.total - self.done) / rate if rate and self.done < self.total else None
 
     def line(self) -> str:
-        """All there is to say, in one line."""
+        """Progress in one line."""
         return "  ".join(part for part in (f"{self.done}/{self.total} cells", self.summary()) if part)
 
     def summary(self) -> str:
-        """Time left, rate, running T and failures, as far as they are known."""
+        """Time left, rate, running T and failures, as far as known."""
         left, rate = self.seconds_left(), self._pace.rate(self.clock())
         means = [(self._names[position], total / count) for position, (total, count) in self._sums.items() if count]
         shown = ", ".join(f"{name} {mean:.3f}" for name, mean in means)
@@ -145,7 +145,7 @@ class Tally:
 
 
 def duration(seconds: float) -> str:
-    """A length of time, rounded as one would say it.
+    """A duration, rounded for reading.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def duration(seconds: float) -> str:
 
 
 def frequency(rate: float) -> str:
-    """Cells per second, or per minute or hour if they are slow.
+    """Cells per second, or per minute or hour at low rates.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def frequency(rate: float) -> str:
 
 
 def following(style: Style, tally: Tally) -> AbstractContextManager[Show]:
-    """Context in which finished cells are shown: by a bar where one can be drawn; elsewhere "full" prints lines."""
+    """Context manager that shows finished cells: as a bar where possible; elsewhere, "full" prints lines."""
     console = Console(stderr=True)
     if style != "silent" and (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)):
         return _bar(tally, console)
@@ -205,7 +205,7 @@ def _lines(tally: Tally, console: Console) -> Iterator[Show]:
 
 
 def _now_and_then(tally: Tally, interval: float, update: Callable[[], None]) -> Show:
-    """Function that counts a cell, and updates what is shown if the last time is long ago, and at the end."""
+    """Function that counts a cell, and updates the display at most once per interval, and at the end."""
     shown = tally.clock()
 
     def show(cell: CellOutcome) -> None:

@@ -1,4 +1,4 @@
-"""Missing cells → workers → finished cells, whatever happens to the workers."""
+"""Missing cells → workers → finished cells, even if workers die."""
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -14,11 +14,11 @@ BATCH_SECONDS = 0.3
 MOST_CELLS = 200
 
 SUSPECT_AFTER = 3
-"""A cell that was with the workers at so many deaths is computed alone; if the worker dies again, it has failed."""
+"""A cell that was out at this many deaths of workers is computed alone; if the worker dies again, it has failed."""
 
 
 def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[CellOutcome, None, None]:
-    """Compute jobs and yield their cells as they finish; what a worker that died had is computed again.
+    """Compute jobs and yield their cells as they finish; cells lost with a worker are computed again.
 
     Examples
     --------
@@ -44,11 +44,11 @@ def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[CellOutc
             for cells in pool(plan, [[job]], True):
                 yield from cells
         except WorkerDied:
-            yield failed_cell(job, "its worker died each time that it was computed.")
+            yield failed_cell(job, "its worker died every time it was computed.")
 
 
 class JobQueue:
-    """Hands out jobs in batches of a suitable length, and keeps account of those that are out.
+    """Hands out jobs in batches of a suitable length, and keeps track of those that are out.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ class JobQueue:
         self._cell_seconds = BATCH_SECONDS
 
     def batches(self) -> Iterator[Batch]:
-        """Iterate over batches; cells that came back after a death go out first, and alone."""
+        """Iterate over batches; cells taken back after a death go out first, one at a time."""
         while self._returned:
             yield self._hand_out([self._returned.popleft()])
         while batch := list(islice(self._fresh, self._length())):
             yield self._hand_out(batch)
 
     def finished(self, cells: list[CellOutcome]) -> Iterator[CellOutcome]:
-        """Check cells in and pass them on."""
+        """Record cells as finished and pass them on."""
         for cell in cells:
             self._out.pop((cell.world, cell.trial), None)
             self._deaths.pop((cell.world, cell.trial), None)
@@ -80,7 +80,7 @@ class JobQueue:
             yield cell
 
     def take_back(self) -> None:
-        """Queue again what was out when a worker died."""
+        """Queue again the jobs that were out when a worker died."""
         for key, job in self._out.items():
             self._deaths[key] = self._deaths.get(key, 0) + 1
             (self.suspects if self._deaths[key] >= SUSPECT_AFTER else self._returned).append(job)

@@ -1,4 +1,4 @@
-"""One cell of an experiment, pure: (plan, world, trial index) → the scores of all learners at all sizes."""
+"""One cell of an experiment, as a pure function: (plan, world, trial) → scores of the learners at all sizes."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from ciabench.seeds import Seed
 from ciabench.world.base import Task
 
 DEFAULT_TIME_LIMIT = 60.0
-"""Seconds for a fit of a learner that is not built in, where the experiment sets no limit."""
+"""Seconds for a fit of a learner that is not built in, if the experiment sets no limit."""
 
 
 class Fitter(Protocol):
@@ -27,15 +27,15 @@ class Fitter(Protocol):
         """Fit a fresh classifier."""
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """Predictions of the last fit, as positions in its classes."""
+        """Predictions of the last fit, as positions in `classes`."""
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) by the last fit."""
+        """P(class | x) according to the last fit."""
 
 
 @dataclass(frozen=True)
 class FittedRule:
-    """A fitted learner as a judge sees it; `predict_proba` is None for classifiers that have none."""
+    """A fitted learner as a judge sees it; `predict_proba` is None if the classifier has none."""
 
     classes_: NDArray[Any]
     predict: Callable[[Any], NDArray[Any]]
@@ -91,7 +91,7 @@ def _scores(plan: Plan, job: Job, task: Task, seed: Seed, guard: Fitter) -> Iter
 
 
 def _fitted(task: Task, seed: Seed, learner: Learner, size: int, fitter: Fitter) -> tuple[FittedRule, FitReport]:
-    """Fit a learner to the first `size` rows, of which it sees what the task's view shows."""
+    """Fit a learner to the first `size` rows, as seen through the task's view."""
     view = task.view(size)
     X, y = task.training(size)
     classes = np.unique(y) if task.classes is None else np.asarray(task.classes)

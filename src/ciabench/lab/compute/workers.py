@@ -1,4 +1,4 @@
-"""Where cells are computed: in this process or others of this machine, through joblib, or on a Dask cluster."""
+"""Where cells are computed: in this process, in other processes of this machine (joblib), or on a Dask cluster."""
 
 import importlib
 import os
@@ -37,7 +37,7 @@ _prepared: set[str] = set()
 
 @contextmanager
 def pool(backend: Backend = "processes", jobs: int = 1, scheduler: str | None = None) -> Iterator[Pool]:
-    """Open a pool of workers: a callable from (plan, batches, one at a time?) to finished batches in any order."""
+    """Open a pool of workers: a callable from (plan, batches, one_at_a_time) to finished batches in any order."""
     try:
         if backend == "dask":
             cluster = _cluster()
@@ -50,7 +50,7 @@ def pool(backend: Backend = "processes", jobs: int = 1, scheduler: str | None = 
 
 
 def prepare(plan: Plan) -> None:
-    """Compile the kernels of all built-in learners of a plan: once, in this process, for the workers to load."""
+    """Compile the kernels of a plan's built-in learners once, in this process; the workers then load them."""
     _prepare_learners(learner for learner in plan.learners if learner.builtin)
 
 
@@ -69,15 +69,15 @@ def close_guard() -> None:
 
 
 def _cluster() -> ModuleType:
-    """Import what a Dask cluster needs."""
+    """Import the module for Dask clusters."""
     try:
         return importlib.import_module("ciabench.lab.compute.cluster")
     except ImportError:
-        raise RunError("--backend dask needs the extra: pip install 'ciabench[dask]'.") from None
+        raise RunError("--backend dask needs an extra: pip install 'ciabench[dask]'.") from None
 
 
 def _processes(jobs: int) -> Pool:
-    """Pool of processes of this machine; a single job runs in this process."""
+    """Pool of processes on this machine; with jobs = 1, cells run in this process."""
 
     def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellOutcome], None, None]:
         dispatched = 1 if one_at_a_time else "2*n_jobs"
@@ -85,7 +85,7 @@ def _processes(jobs: int) -> Pool:
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=dispatched, max_nbytes=None)
         finished: Any = parallel(delayed(run_batch)(plan, batch) for batch in batches)
         try:
-            for cells in finished:  # noqa: UP028 - `yield from` would let joblib warn about a run that is stopped
+            for cells in finished:  # noqa: UP028 - with `yield from` joblib would warn when a run is stopped
                 yield cells
         finally:
             with warnings.catch_warnings():
@@ -96,7 +96,7 @@ def _processes(jobs: int) -> Pool:
 
 
 def _prepare_learners(learners: Iterable[Learner]) -> None:
-    """Prepare learners that this process has not prepared yet; what is wrong with them their scores will say."""
+    """Prepare learners that this process has not prepared yet; their errors will show up in their scores."""
     for learner in learners:
         if learner.identity not in _prepared:
             with suppress(Exception):
@@ -105,7 +105,7 @@ def _prepare_learners(learners: Iterable[Learner]) -> None:
 
 
 def _guard(time_limit: float) -> Guard:
-    """Guard of this thread, with its child kept from batch to batch."""
+    """Guard of this thread, whose child is kept between batches."""
     if not hasattr(_local, "guard"):
         _local.guard = Guard(time_limit)
     guard: Guard = _local.guard
@@ -115,19 +115,19 @@ def _guard(time_limit: float) -> Guard:
 
 @cache
 def _threads() -> ThreadpoolController:
-    """Controller of the BLAS and OpenMP libraries, which are loaded by now."""
+    """Controller of the BLAS and OpenMP libraries; by the first call they are loaded."""
     return ThreadpoolController()
 
 
 def _prepare_process() -> None:
-    """Leave Ctrl-C and trial imports to the driver, and do not outlive it."""
+    """Leave Ctrl-C and trial imports to the driver, and exit when it does."""
     import_without_trial()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
 
 
 def _watch_parent(parent: int) -> None:
-    """End this process when its parent is gone."""
+    """Exit when the parent process is gone."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)

@@ -25,12 +25,12 @@ MOST_WORLDS = 10_000
 
 
 def _tabled(value: Any) -> Any:
-    """A learner's name alone stands for a table with no parameters."""
+    """A learner's name alone is short for a table without parameters."""
     return {"use": value} if isinstance(value, str) else value
 
 
 class WorldTable(BaseModel):
-    """Worlds: `use` names their class, all else are its parameters; every list of values makes a grid."""
+    """Worlds: `use` names their class, all other keys are its parameters; lists of values make a grid."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -53,7 +53,7 @@ class FamilyTable(WorldTable):
 
 
 class LearnerTable(BaseModel):
-    """A learner: `use` names its class, `name` is what to call it, all else are its parameters."""
+    """A learner: `use` names its class, `name` is its display name, all other keys are its parameters."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -67,7 +67,7 @@ class LearnerTable(BaseModel):
 
     @property
     def label(self) -> str:
-        """What its rows are called."""
+        """Name in results."""
         return self.name or self.use.rpartition(":")[2]
 
     def resolved(self) -> Learner:
@@ -84,12 +84,12 @@ class PlacedWorld(NamedTuple):
 
 
 class Experiment(BaseModel):
-    """What an experiment file says.
+    """The content of an experiment file.
 
     Attributes
     ----------
     name : str
-        Names the result file.
+        Name of the result file, without its suffix.
     seed : int
         Root of all randomness.
     trials : int
@@ -97,11 +97,11 @@ class Experiment(BaseModel):
     sizes : tuple of int
         Numbers of training examples.
     worlds : tuple
-        Where learners are compared.
+        Worlds on which learners are compared.
     families : tuple
-        The same, as a short form for CIA(n, k, b) and pairs of words.
+        Short form for worlds that are CIA(n, k, b) or pairs of words.
     learners : tuple
-        What is compared.
+        Learners to compare.
     references : tuple of str
         Reference curves that the worlds offer.
     time_limit : float, optional
@@ -145,7 +145,7 @@ class Experiment(BaseModel):
                 if value in ([], ()):
                     raise ValueError(f"{key}.{name} = []: a list of values must not be empty")
         if sum(grid_size(table.params) for table in tables.values()) > MOST_WORLDS:
-            raise ValueError(f"worlds are more than {MOST_WORLDS}")
+            raise ValueError(f"there are more than {MOST_WORLDS} worlds")
         labels = {"sizes": self.sizes, "learners": [table.label for table in self.learners]}
         for kind, given in labels.items():
             twice = [one for one, count in Counter(given).items() if count > 1]
@@ -154,12 +154,12 @@ class Experiment(BaseModel):
         return self
 
     def imports(self) -> list[str]:
-        """Classes that only an import can find, in modules that neither ciabench nor scikit-learn brings."""
+        """Classes that must be imported from modules outside ciabench and scikit-learn."""
         uses = [*(table.use for table in self.learners), *(table.use for table in self._tables().values())]
         return list(dict.fromkeys(use for use in uses if needs_import(use)))
 
     def spec(self) -> dict[str, Any]:
-        """Return the experiment as JSON: grids expanded, sizes sorted; a valid experiment itself."""
+        """Return the experiment as JSON, itself a valid experiment: grids expanded, sizes sorted."""
         return {
             **self.model_dump(include={"name", "seed", "trials", "time_limit"}),
             "sizes": sorted(self.sizes),
@@ -169,7 +169,7 @@ class Experiment(BaseModel):
         }
 
     def plan(self) -> Plan:
-        """Make the worlds and find the learners; raises an error that names the table where that fails."""
+        """Create the worlds and find the learners; errors name the table that they come from."""
         worlds = tuple(self._made(one.key, partial(make_world, one.use, one.params)) for one in self._worlds())
         learners = tuple(self._made(f"learners[{i}]", table.resolved) for i, table in enumerate(self.learners))
         references = tuple(map(Reference, self.references))
@@ -183,13 +183,13 @@ class Experiment(BaseModel):
         return {**families, **{f"worlds[{position}]": table for position, table in enumerate(self.worlds)}}
 
     def _worlds(self) -> Iterator[PlacedWorld]:
-        """Single worlds of all grids."""
+        """The worlds of all grids, one by one."""
         for key, table in self._tables().items():
             for params in grid(table.params):
                 yield PlacedWorld(key, table.use, params)
 
     def _made(self, key: str, make: Callable[[], Made]) -> Made:
-        """Make something, naming its key in errors."""
+        """Call `make`, adding the key to its errors."""
         try:
             return make()
         except CIABenchError as error:
@@ -197,7 +197,7 @@ class Experiment(BaseModel):
 
 
 def load(path: str | Path) -> Experiment:
-    """Read an experiment file; every mistake in it becomes one line with its key, value and what was expected."""
+    """Read an experiment file; a mistake in it is reported in one line: key, value and what was expected."""
     try:
         table = tomllib.loads(Path(path).read_bytes().decode())
     except OSError as error:
@@ -243,7 +243,7 @@ def schema() -> dict[str, Any]:
 
 
 def _explain(mistake: Any) -> str:
-    """Key, value and what was expected, from pydantic's account of a mistake."""
+    """Key, value and what was expected, from pydantic's description of a mistake."""
     parts = [part for part in mistake["loc"] if not str(part).startswith(("function-", "constrained-"))]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).lstrip(".")
     if mistake["type"] == "missing":

@@ -1,4 +1,4 @@
-"""Import modules that are not ours: first in a process of their own, so that a hang or a crash costs one sentence."""
+"""Import foreign modules, first in a separate process, so that a hang or a crash becomes a one-sentence error."""
 
 import importlib
 import json
@@ -16,7 +16,7 @@ TRUSTED = ("ciabench", "sklearn")
 """Packages that every run imports anyway."""
 
 FINISHED = 86
-"""Exit code of a trial import that came to its end, with or without an exception."""
+"""Exit code of a trial import that finished, with or without an exception."""
 
 _is_tried_elsewhere = False
 
@@ -31,14 +31,14 @@ finally:
 
 
 def import_foreign(module_name: str, time_limit: float = 60.0) -> ModuleType:
-    """Import a module, after a trial in a process of its own.
+    """Import a module after a trial import in a separate process.
 
     Parameters
     ----------
     module_name : str
-        Name with dots.
+        Dotted name.
     time_limit : float
-        Seconds that the trial may take.
+        Seconds that the trial import may take.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def import_foreign(module_name: str, time_limit: float = 60.0) -> ModuleType:
     Raises
     ------
     ExperimentError
-        If the trial did not finish in time, or its process died. Whatever else the module raises is raised here too.
+        If the trial import did not finish in time, or its process died. Exceptions raised by the module propagate.
 
     Examples
     --------
@@ -61,13 +61,13 @@ def import_foreign(module_name: str, time_limit: float = 60.0) -> ModuleType:
 
 
 def import_without_trial() -> None:
-    """Have no more trials in this process: a worker or a guarded process, whose driver has done them."""
+    """Skip trial imports in this process: a worker or guarded process, whose driver has already made them."""
     global _is_tried_elsewhere
     _is_tried_elsewhere = True
 
 
 def kill_session(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads a session of its own with all that it started, and wait for its end."""
+    """Kill a process that leads its own session, together with its descendants, and wait for it to end."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -75,7 +75,7 @@ def kill_session(process: subprocess.Popen[bytes]) -> None:
 
 
 def signal_name(number: int) -> str:
-    """Name of a signal; real-time signals have none.
+    """Name of a signal; real-time signals, which have none, are shown by number.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def signal_name(number: int) -> str:
 
 @cache
 def _try_import(module_name: str, path: tuple[str, ...], time_limit: float) -> None:
-    """Import a module in a child process; raise unless that finishes, be it with an exception."""
+    """Import a module in a child process; raise unless the import finishes, even if with an exception."""
     process = subprocess.Popen(  # a fixed command  # nosec B603
         [sys.executable, "-P", "-c", TRIAL, json.dumps(path), module_name, str(FINISHED)],
         stdin=subprocess.DEVNULL,

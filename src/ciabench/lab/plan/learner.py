@@ -1,4 +1,4 @@
-"""Learners of an experiment: classifiers by name and parameters, or estimators that live in memory."""
+"""Learners of an experiment: classifiers by name and parameters, or estimators in memory."""
 
 import inspect
 from collections.abc import Mapping
@@ -34,17 +34,17 @@ class Learner:
     Parameters
     ----------
     name : str
-        What its rows are called.
+        Name in results.
     use : str
         Its class: the name of a built-in one, or "package.module:Class".
     params : mapping
         Parameters that differ from the defaults of the class.
     builtin : bool
-        Whether the class belongs to this package and may run outside a guard.
+        Whether the class belongs to this package and may run without a guard.
     version : int
         Version of the results of the class.
     prototype : estimator, optional
-        Cloned in place of the class; for estimators that only live in memory.
+        Cloned instead of instantiating the class; for estimators that exist only in memory.
 
     Examples
     --------
@@ -67,16 +67,16 @@ class Learner:
 
     @property
     def identity(self) -> str:
-        """Class and parameters, which decide its results; its name does not."""
+        """Class and parameters, which determine its results; its name does not."""
         return canonical({"use": self.use, "params": described(self.params, LEARNERS.name_of)})
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether its identity holds all that decides its results."""
+        """Whether its identity contains everything that determines its results."""
         return is_plain(self.params)
 
     def build(self, random_state: int) -> Any:
-        """Make an unfitted classifier; `random_state` is used where the parameters set none."""
+        """Create an unfitted classifier; `random_state` is used unless the parameters set one."""
         if self.prototype is not None:
             from sklearn.base import clone
 
@@ -89,22 +89,22 @@ class Learner:
 
 
 def check_name(name: str) -> None:
-    """Refuse names that a spreadsheet would run as a formula, or that a legend leaves out."""
+    """Refuse names that a spreadsheet would run as a formula, or that a legend would omit."""
     if str(name)[:1] in NO_FIRST_CHARACTERS:
         raise ExperimentError(
-            f"{name!r} cannot be a name: names begin with neither a blank nor =, +, - or @, which begin formulas in "
-            "spreadsheets, nor _, which legends leave out."
+            f"{name!r} cannot be a name: names must not be empty, nor begin with white space, with =, +, - or @, which "
+            "begin formulas in spreadsheets, or with _, which legends omit."
         )
 
 
 def resolve(use: str, name: str, params: Mapping[str, Any]) -> Learner:
-    """Turn what an experiment file says about a learner into a learner, or say what is wrong."""
+    """Create a learner from its entry in an experiment file; raises if the entry is invalid."""
     LEARNERS.check_parameters(use, params)
     return _learner(name, LEARNERS.find(use), params)
 
 
 def from_estimator(name: str, estimator: Any) -> Learner:
-    """Turn an unfitted estimator into a learner."""
+    """Create a learner from an unfitted estimator."""
     if inspect.isclass(estimator) or not all(hasattr(estimator, needed) for needed in ("fit", "predict", "get_params")):
         raise ExperimentError(f"learner {name!r} must be an unfitted scikit-learn classifier; got {estimator!r}.")
     return _learner(name, type(estimator), estimator.get_params(deep=False), estimator)

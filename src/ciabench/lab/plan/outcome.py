@@ -1,4 +1,4 @@
-"""What comes of a job: a cell with its scores, done or failed."""
+"""The outcome of a job: a cell with its scores, done or failed."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from ciabench.world.base import Facts
 
 @dataclass(frozen=True, slots=True)
 class ScoreOutcome:
-    """Outcome of one entrant at one size; without an error it is done."""
+    """Outcome of one entrant at one size; done unless it has an error."""
 
     entrant: int
     size: int
@@ -27,7 +27,7 @@ class ScoreOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CellOutcome:
-    """Outcome of one cell; with an error all its scores have failed."""
+    """Outcome of one cell; if it has an error, all its scores have failed."""
 
     world: int
     trial: int
@@ -40,13 +40,13 @@ class CellOutcome:
 
 
 def failed_cell(job: Job, error: str, seconds: float = 0.0) -> CellOutcome:
-    """Outcome of a cell that gave no scores, and why."""
+    """Outcome of a cell without scores, with the reason."""
     scores = [ScoreOutcome(wanted.entrant, wanted.size, "its trial failed.") for wanted in job.wanted]
     return CellOutcome(job.world, job.trial, seconds, scores, error)
 
 
 def plain_facts(facts: Facts) -> dict[str, Any]:
-    """Facts that can be kept: numbers, texts and booleans; what is not finite becomes None, all else is left out.
+    """Facts that can be stored: numbers, strings and booleans; non-finite numbers become None, others are dropped.
 
     Examples
     --------

@@ -18,7 +18,7 @@ class Reference(NamedTuple):
 
 
 Entrant = Learner | Reference
-"""What is scored: a learner, or a reference of the world."""
+"""Something that is scored: a learner, or a reference of the world."""
 
 
 class Wanted(NamedTuple):
@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One cell to compute: position of the world in the plan, trial index, and the scores that are missing."""
+    """One cell to compute: position of the world in the plan, trial index, and the missing scores."""
 
     world: int
     trial: int
@@ -38,7 +38,7 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a worker must know of an experiment.
+    """Everything that a worker needs to know about an experiment.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Plan:
     time_limit : float, optional
         Seconds that one fit may take.
     guard_foreign : bool
-        Whether learners that are not built in run in a process of their own.
+        Whether learners that are not built in run in a separate process.
     """
 
     seed: int
@@ -106,12 +106,12 @@ class Plan:
         ]
 
     def is_guarded(self, learner: Learner) -> bool:
-        """Whether a learner runs in a process of its own."""
+        """Whether a learner runs in a separate process."""
         return self.time_limit is not None or (self.guard_foreign and not learner.builtin)
 
 
 def _check_plain(world: World) -> None:
-    """Refuse a world whose identity or parameters cannot be written as JSON, or whose parameters are not flat."""
+    """Refuse a world unless its identity is JSON and its parameters are plain values."""
     try:
         canonical([world.identity, world.parameters])
         is_flat = all(
@@ -121,6 +121,6 @@ def _check_plain(world: World) -> None:
         is_flat = False
     if not is_flat:
         raise ExperimentError(
-            f"the parameters of the world {type(world).__name__} must be plain values, and its identity JSON: numbers, texts, "
-            "booleans or None."
+            f"the parameters of the world {type(world).__name__} must be plain values (finite numbers, strings, "
+            "booleans or None), and its identity must be JSON."
         )

@@ -1,4 +1,4 @@
-"""Classes by name: built in, from an entry point, or any class as "package.module:Class"."""
+"""Classes by name: built in, from an entry point, or any other as "package.module:Class"."""
 
 import difflib
 import inspect
@@ -27,15 +27,15 @@ class Registry:
     Parameters
     ----------
     kind : str
-        What they are: "learner" or "world".
+        "learner" or "world".
     group : str
-        Entry points that name more of them.
+        Group of entry points that name further classes.
     find_builtins : callable
-        Finds those of this package: name → class.
+        Finds the classes of this package: name → class.
     is_one : callable
-        Whether a class is of this kind.
+        Tests whether a class is of this kind.
     expected : str
-        What makes a class one of this kind, in words.
+        Description of the kind for error messages.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Registry:
                 raise ExperimentError(f"unknown parameter {key!r} of {use}{close_match(key, known)}; {expected}.")
 
     def imported(self, path: str) -> type:
-        """Import "package.module:Class"; whatever its module does wrong becomes one clear sentence."""
+        """Import "package.module:Class"; any error of its module is reported in one sentence."""
         module_name, _, class_name = path.partition(":")
         try:
             module = import_foreign(module_name) if needs_import(path) else import_module(module_name)
@@ -111,7 +111,7 @@ def _find(registry: Registry, use: str) -> type:
 
 
 def needs_import(use: str) -> bool:
-    """Whether a name makes Python import what neither this package nor scikit-learn brings.
+    """Whether a name requires an import from outside this package and scikit-learn.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def needs_import(use: str) -> bool:
 
 
 def close_match(word: str, known: Iterable[str]) -> str:
-    """Suggest the most similar known word, if any is similar.
+    """Suggest the most similar known word, if there is one.
 
     Examples
     --------
@@ -144,13 +144,13 @@ def parameters(found: type) -> dict[str, Any]:
 
 
 def version_of(found: type) -> int:
-    """Version of the results of a class: its attribute `version` if that is an integer, else 1."""
+    """Version of the results of a class: its attribute `version` if that is an integer, otherwise 1."""
     version = getattr(found, "version", 1)
     return version if isinstance(version, int) else 1
 
 
 def described(value: Any, name_of: Callable[[type], str]) -> Any:
-    """Describe a parameter as JSON; estimators within it by their class and parameters."""
+    """Describe a parameter as JSON; nested estimators are described by class and parameters."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -169,7 +169,7 @@ def described(value: Any, name_of: Callable[[type], str]) -> Any:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether `described` keeps all that a parameter says, so that equal descriptions mean equal parameters."""
+    """Whether `described` loses nothing of a parameter, so that equal descriptions mean equal parameters."""
     if isinstance(value, Mapping):
         return all(map(is_plain, value.values()))
     if isinstance(value, list | tuple):
@@ -180,19 +180,19 @@ def is_plain(value: Any) -> bool:
 
 
 def same(value: Any, default: Any, name_of: Callable[[type], str]) -> bool:
-    """Whether a parameter equals its default; True is not 1."""
+    """Whether a parameter equals its default; types must match, so that True is not 1."""
     if type(value) is not type(default):
         return False
     return canonical(described(value, name_of)) == canonical(described(default, name_of))
 
 
 def _takes_any(found: type) -> bool:
-    """Whether the constructor takes any keyword."""
+    """Whether the constructor accepts arbitrary keywords."""
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(found).parameters.values())
 
 
 def _public_module(found: type) -> str:
-    """Shortest module path at which a class is found under its name, as scikit-learn hides files behind a `_`."""
+    """Public module that exports a class, or else the one that defines it; in scikit-learn that is a private `_…`."""
     parts = found.__module__.split(".")
     public = next((position for position, part in enumerate(parts) if part.startswith("_")), len(parts))
     module = ".".join(parts[:public])

@@ -1,4 +1,4 @@
-"""Worlds of an experiment: by name and parameters, in grids."""
+"""Worlds of an experiment, by name and parameters, in grids."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ WORLDS = Registry(
 
 
 def make_world(use: str, params: Mapping[str, Any]) -> World:
-    """Make the world that an experiment file names, or say what is wrong.
+    """Create the world that an experiment file names; raises if that is not possible.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def make_world(use: str, params: Mapping[str, Any]) -> World:
 
 
 def grid(params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every combination of the values that are listed.
+    """All combinations of the listed values.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def grid(params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def ungridded(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of one world, written so that a list among them is one value, not a grid.
+    """Parameters of one world, written so that a list among them is a single value, not a grid.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The file under a store: how it is opened, what its errors mean, and whether it is whole.
+"""The SQLite file of a store: opening it, explaining its errors, and checking that it is intact.
 
-A store is whole when SQLite finds its pages and indices sound, its tables are those of `tables` and nothing else, and
-every checksum is right. So a flipped bit is refused, wherever it lies, unless no result depends on it.
+A store is intact if SQLite finds no fault in its pages and indices, its tables are those of `tables` and nothing else,
+and every checksum is right. So a flipped bit is refused, wherever it is, unless no result depends on it.
 """
 
 import math
@@ -31,19 +31,19 @@ Row = tuple[Any, ...]
 Checksums = dict[int, int]
 
 HEAD_KEY = 0
-"""Key of the checksum that belongs to no cell."""
+"""Key of the checksum of experiment, worlds and learners."""
 
 REASONS = {
     "SQLITE_CORRUPT": "is damaged; the database disk image is malformed",
-    "SQLITE_FULL": "the disk is full; what is finished is kept, so make room and run again",
-    "SQLITE_IOERR": "the disk cannot be read or written, perhaps it is full; what is finished is kept",
+    "SQLITE_FULL": "the disk is full; finished work is kept, so make room and run again",
+    "SQLITE_IOERR": "the disk cannot be read or written, perhaps because it is full; finished work is kept",
     "SQLITE_READONLY": "cannot be written; its folder or file is read-only",
-    "SQLITE_CANTOPEN": "cannot be opened; is its folder there, and may it be read and written?",
+    "SQLITE_CANTOPEN": "cannot be opened; check that its folder exists and that you may read and write it",
 }
 
 
 def connect(path: Path, writable: bool) -> sqlite3.Connection:
-    """Open the file; a reader may be used by the thread that hands out work."""
+    """Open the file; a read-only connection may be used by another thread, the one that hands out work."""
     options = "mode=rwc" if writable else f"mode=ro{'&immutable=1' if _is_at_rest(path) else ''}"
     uri = f"{path.resolve().as_uri()}?{options}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=writable)
@@ -56,20 +56,20 @@ def connect(path: Path, writable: bool) -> sqlite3.Connection:
 
 
 def settle(connection: sqlite3.Connection) -> None:
-    """Fold the journal into the file, so that readers leave no files beside it; a reader at work prevents that."""
+    """Merge the journal into the file, so that readers leave no files beside it; has no effect while others read."""
     with suppress(sqlite3.Error):
         connection.execute("PRAGMA busy_timeout = 0")
         connection.execute("PRAGMA journal_mode = DELETE")
 
 
 def _is_at_rest(path: Path) -> bool:
-    """Whether nobody can be writing: a folder that is read-only, and no journal in it."""
+    """Whether nobody can be writing: the folder is read-only and holds no journal."""
     return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
 
 
 @contextmanager
 def store_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the file system into ours."""
+    """Turn errors of SQLite and of the file system into StoreError."""
     try:
         yield
     except OSError as error:
@@ -83,7 +83,7 @@ def store_errors(path: Path) -> Iterator[None]:
 
 
 def check_kind(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse files that are not stores of this version, or whose tables were tampered with."""
+    """Refuse files that are not stores of this version, or whose schema was changed."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreError(f"{path}: is a database, but not a ciabench store.")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -100,14 +100,14 @@ def check_kind(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a store in which anything is not as it was written."""
+    """Refuse a store that is not intact."""
     sums = check_pages(connection, path)
     for (cell,) in connection.execute("SELECT id FROM cell").fetchall():
         read_cell(connection, path, cell, sums)
 
 
 def check_pages(connection: sqlite3.Connection, path: Path) -> Checksums:
-    """Refuse a store that SQLite finds damaged, or that lacks a cell or a checksum; return the checksums."""
+    """Return the checksums; refuse a store that SQLite finds damaged, or that lacks a cell or a checksum."""
     (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
         raise StoreError(f"{path}: is damaged; {' '.join(found.split())}.")
@@ -118,7 +118,7 @@ def check_pages(connection: sqlite3.Connection, path: Path) -> Checksums:
 
 
 def read_cell(connection: sqlite3.Connection, path: Path, cell: int, sums: Checksums) -> tuple[Row, list[Row]]:
-    """Columns `CELL` of a cell and `SCORES` of its scores, which must be those that were written."""
+    """Columns `CELL` of a cell and `SCORES` of its scores, verified by their checksum."""
     values, scores = _columns(connection, cell)
     if sums[cell] != _sum_of(values, scores):
         raise StoreError(f"{path}: is damaged; the checksum of trial {values[2]} is wrong.")
@@ -126,7 +126,7 @@ def read_cell(connection: sqlite3.Connection, path: Path, cell: int, sums: Check
 
 
 def check_head(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a store whose experiment, worlds or learners are not as they were written."""
+    """Refuse a store whose experiment, worlds or learners have been changed."""
     found = connection.execute("SELECT value FROM checksum WHERE cell = ?", (HEAD_KEY,)).fetchone()
     if found != (_head_sum(connection),):
         raise StoreError(f"{path}: is damaged; the checksum of its experiment is wrong.")
@@ -151,7 +151,7 @@ def _head_sum(connection: sqlite3.Connection) -> int:
 
 
 def _sum_of(values: Row, scores: list[Row]) -> int | None:
-    """Checksum of a cell with all its scores, None where a value is not even of the right kind."""
+    """Checksum of a cell with all its scores; None if a value has the wrong type."""
     rows = [values, *scores]
     numbers = [number for row in rows for number in row[:N_NUMBERS]]
     try:
@@ -162,7 +162,7 @@ def _sum_of(values: Row, scores: list[Row]) -> int | None:
 
 
 def _packed(numbers: list[Any]) -> bytes:
-    """Numbers as bytes; NULL is packed as infinity, and text in place of a number by its own checksum."""
+    """Numbers as bytes; NULL is packed as infinity, and text where a number is expected as its own checksum."""
     form = f"<{len(numbers)}d"
     with suppress(struct.error):
         return struct.pack(form, *numbers)

@@ -1,4 +1,4 @@
-"""Results as tables for other programs, each with what is needed to make it again."""
+"""Results as tables for other programs, each with what is needed to reproduce it."""
 
 import csv
 import gzip
@@ -19,9 +19,9 @@ Format = Literal["csv", "json", "parquet"]
 
 
 def export(store: Store, form: Format, path: Path, timings: bool = True, view: View | None = None) -> None:
-    """Write a table, whole or not at all, compressed if its name ends in `.gz`.
+    """Write a table, completely or not at all, compressed if its name ends in `.gz`.
 
-    What made it goes into `<path>.json`, or into the table if that is JSON.
+    Its provenance is written to `<path>.json`, or into the table itself if that is JSON.
     """
     with written_whole(path) as unfinished:
         if form == "parquet":
@@ -34,14 +34,14 @@ def export(store: Store, form: Format, path: Path, timings: bool = True, view: V
 
 
 def write_beside(path: Path, content: bytes, provenance: dict[str, Any]) -> None:
-    """Write what made a table, and its digest, so that a reader sees damage."""
+    """Write the provenance of a table and its digest, so that readers can detect damage."""
     described = {**provenance, "sha256": hashlib.sha256(content).hexdigest()}
     path.with_name(f"{path.name}.json").write_text(json.dumps(described, indent=2), encoding="utf-8")
 
 
 @contextmanager
 def _opened(path: Path, *, compress: bool) -> Iterator[IO[str]]:
-    """Open a text file for writing; compressed, equal rows give equal bytes as well."""
+    """Open a text file for writing; equal rows give equal bytes, also when compressed."""
     with path.open("wb") as file, ExitStack() as stack:
         plain: Any = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)) if compress else file
         yield stack.enter_context(io.TextIOWrapper(plain, encoding="utf-8", newline=""))
@@ -72,7 +72,7 @@ def _write_parquet(store: Store, path: Path, timings: bool, view: View | None) -
 
 
 def _table(store: Store, timings: bool, view: View | None) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Columns and rows; the timings are the last column."""
+    """Columns and rows; timings, the last column, may be left out."""
     view = view or store.view()
     end = None if timings else -1
     return view.columns[:end], (row[:end] for row in store.rows(view))

@@ -1,4 +1,4 @@
-"""One run at a time on one store; a lock that dies with its process, however that ends."""
+"""A lock that allows one run at a time on a store; it is released when its process ends, however that happens."""
 
 import fcntl
 import json
@@ -11,16 +11,16 @@ from ciabench.errors import StoreError
 
 
 class Lock:
-    """Held from its making until `release`, or until the process is gone.
+    """A lock on a store, held from construction until `release` or the end of the process.
 
     Parameters
     ----------
     store : Path
-        The file to lock; the lock itself is a file beside it.
+        File to lock; the lock itself is a file beside it.
     """
 
     def __init__(self, store: Path) -> None:
-        self._file = Path(f"{store}.lock").open("a+b", buffering=0)  # noqa: SIM115 - open is what holds the lock
+        self._file = Path(f"{store}.lock").open("a+b", buffering=0)  # noqa: SIM115 - the open file holds the lock
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -40,7 +40,7 @@ class Lock:
 
 
 def _described(holder: bytes) -> str:
-    """Say who holds a lock, from what it wrote."""
+    """Describe the holder of a lock from what it wrote into the file."""
     try:
         return "process {pid} on {host}, since {since}".format_map(json.loads(holder))
     except (ValueError, KeyError, TypeError):

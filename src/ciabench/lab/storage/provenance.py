@@ -1,4 +1,4 @@
-"""What results were made with: package, commit, libraries, BLAS, processor."""
+"""Provenance of results: package, commit, libraries, BLAS, processor."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "pandas", "dis
 
 
 def environment() -> dict[str, Any]:
-    """Describe the software and the machine that results are made with; no names of people, hosts or folders.
+    """Describe the software and the machine that produce results, without names of people, hosts or folders.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def environment() -> dict[str, Any]:
 
 
 def git_state() -> tuple[str | None, bool | None]:
-    """Commit that the package is run from and whether files differ from it; None where it is installed."""
+    """Commit of the working tree that the package runs from, and whether it has changes; None if it is installed."""
     package = Path(ciabench.__file__).resolve().parent
     top = _git(package, "rev-parse", "--show-toplevel")
     if top is None or Path(top).resolve() / "src" / "ciabench" != package:
@@ -45,7 +45,7 @@ def git_state() -> tuple[str | None, bool | None]:
 
 
 def blas() -> list[str]:
-    """Linear algebra and threading libraries that are loaded, with their versions.
+    """Loaded linear algebra and threading libraries, with their versions.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def blas() -> list[str]:
 
 
 def processor() -> str:
-    """Model of the processor, and the kind that kernels are compiled for: last digits can depend on it.
+    """Model of the processor, and the kind that kernels are compiled for, on which last digits can depend.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def processor() -> str:
 
 
 def _model_name() -> str:
-    """Name of the processor as its maker gives it, which may stand for several kinds."""
+    """The manufacturer's name of the processor, which may cover several kinds."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -81,7 +81,7 @@ def _model_name() -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """Output of a git command, None if it fails."""
+    """Output of a git command; None if it fails."""
     try:
         command = ["git", "-C", str(folder), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=10)  # fixed arguments  # nosec B603

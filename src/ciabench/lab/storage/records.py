@@ -1,4 +1,4 @@
-"""What is written into a store, as named values of its statements; and what is read of it, as named fields."""
+"""Records of a store: named values for its SQL statements, and named fields for what is read from it."""
 
 import json
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ Values = dict[str, Any]
 
 
 class Failure(NamedTuple):
-    """A score that failed, or with neither size nor learner a whole trial."""
+    """A score that failed; if size and learner are None, a whole trial."""
 
     world: str
     trial: int
@@ -23,19 +23,19 @@ class Failure(NamedTuple):
 
     @property
     def cause(self) -> str:
-        """Last line of the error, which says most."""
+        """Last line of the error, the most informative one."""
         lines = str(self.error).strip().splitlines()
         return lines[-1] if lines else "unknown"
 
     @property
     def place(self) -> str:
-        """World and trial, and size and learner of a single score."""
+        """World and trial and, for a single score, size and learner."""
         score = f", size {self.size}, {self.learner}" if self.learner else ""
         return f"{self.world}, trial {self.trial}{score}"
 
 
 class Counts(NamedTuple):
-    """How many cells and scores there are of what an experiment asks for, and how many scores beyond that."""
+    """Numbers of cells and scores present and wanted by the experiment, and of scores beyond it."""
 
     cells: int
     cells_wanted: int
@@ -58,7 +58,7 @@ def world_values(world: World) -> Values:
 def learner_values(entrant: Entrant, world: World) -> Values | None:
     """Values of a learner or reference; None for a reference that the world does not offer."""
     if isinstance(entrant, Learner):
-        # An identity that does not hold all that decides results must not be shared by two learners.
+        # An identity that does not contain everything that determines results must not be shared by two learners.
         identity = entrant.identity if entrant.can_be_kept else f"{entrant.identity} {entrant.name}"
         key = {"identity": identity, "version": entrant.version, "is_reference": False}
     elif entrant.name in world.references:

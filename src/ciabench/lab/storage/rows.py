@@ -1,4 +1,4 @@
-"""Rows of results as pandas frames, from a store, an exported table, or memory; the one place that builds them."""
+"""Rows of results as DataFrames, from a store, an exported table, or memory; all of them are built here."""
 
 import csv
 import gzip
@@ -26,28 +26,28 @@ INTEGERS = ["trial", "size"]
 RATES = ["success", "best", "constant"]
 TEXTS = [WORLD, "learner"]
 KINDS: dict[str, type] = {**dict.fromkeys(INTEGERS, np.int64), **dict.fromkeys(MEASURES, np.float64)}
-"""Kinds of the columns that hold numbers in every table."""
+"""Types of the numeric columns that every table has."""
 
 CHUNK = 2_000
-"""Rows that are turned into columns at once."""
+"""Rows converted to columns at a time."""
 
 Source = str | Path | pd.DataFrame
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What is known of some results.
+    """Results read from a source.
 
     Parameters
     ----------
     rows : DataFrame
         One row per world, trial, size and learner.
     provenance : dict, optional
-        What made them, where that is known.
+        How they were made, if known.
     failures : list of Failure
-        What failed; a table does not say.
+        Failed scores and trials; empty for a table, which does not record them.
     counts : Counts, optional
-        How much of its experiment a store holds; a table does not say.
+        How much of its experiment a store holds; None for a table.
     """
 
     rows: pd.DataFrame
@@ -76,7 +76,7 @@ def read(source: Source) -> Reading:
 
 
 def frame(store: Store) -> pd.DataFrame:
-    """Rows of a store as a frame, in less memory than a list of them takes."""
+    """Rows of a store as a DataFrame, built in less memory than a list of rows takes."""
     view = store.view()
     rows, columns = store.rows(view), view.columns
     parts: dict[str, list[NDArray[Any]]] = {column: [np.empty(0, KINDS.get(column, object))] for column in columns}
@@ -86,13 +86,13 @@ def frame(store: Store) -> pd.DataFrame:
                 parts[column].append(_column(values, KINDS.get(column, object)))
         table = pd.DataFrame({column: np.concatenate(parts.pop(column)) for column in columns}, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise StoreError(f"{store.path}: is damaged; a value is of another kind.") from error
+        raise StoreError(f"{store.path}: is damaged; a value has the wrong type.") from error
     parameters = [column for column in columns if column not in (*LABELS, *MEASURES)]
     return checked(table.assign(**{column: table[column].infer_objects() for column in parameters}), str(store.path))
 
 
 def _column(values: tuple[Any, ...], kind: type) -> NDArray[Any]:
-    """Values as an array; objects stay what they are."""
+    """Values as an array; objects stay as they are."""
     if kind is not object:
         return np.array(values, kind)
     column = np.empty(len(values), object)
@@ -101,7 +101,7 @@ def _column(values: tuple[Any, ...], kind: type) -> NDArray[Any]:
 
 
 def spec_of(path: Path) -> dict[str, Any]:
-    """Read the experiment that a store, an export, or the file beside an export was made by."""
+    """Read the experiment behind a store, an export, or the `.json` file beside an export."""
     if path.suffix == ".json":
         described = _json(path)
         described = described.get("provenance", described) if isinstance(described, dict) else None
@@ -119,7 +119,7 @@ def spec_of(path: Path) -> dict[str, Any]:
 
 
 def upgraded(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows as they are, or those of a table made by ciabench 0.1, which had n, k, b and `task`, with their worlds.
+    """Add the column `world` to rows of ciabench 0.1, which had n, k, b and perhaps `task`; return others unchanged.
 
     Examples
     --------
@@ -132,23 +132,24 @@ def upgraded(rows: pd.DataFrame) -> pd.DataFrame:
     if "task" not in rows:
         return rows.assign(**{WORLD: np.array(names, dtype=object)})
     pairs = rows["task"].where(rows["task"] != pd.Series(names, index=rows.index))
-    worlds = rows.drop(columns=["task", "n", "k", "b"]).assign(**{WORLD: rows["task"], "pair": pairs, "examples": rows["n"]})
-    return worlds
+    added = {WORLD: rows["task"], "pair": pairs, "examples": rows["n"]}
+    return rows.drop(columns=["task", "n", "k", "b"]).assign(**added)
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    """Read an exported table to the last bit; one that is not as it was written is refused."""
+    """Read an exported table exactly; one that has changed since it was written is refused."""
     try:
         content = path.read_bytes()
         described = _beside(path)
-        if described and described.get("sha256", hashlib.sha256(content).hexdigest()) != hashlib.sha256(content).hexdigest():
+        digested = hashlib.sha256(content).hexdigest()
+        if described and described.get("sha256", digested) != digested:
             raise ValueError(f"it has changed since {path.name}.json was written with it; export it again")
         plain = gzip.decompress(content) if path.suffix == ".gz" else content
         if not plain.endswith(b"\n"):
             raise ValueError("it ends in the middle of a line")
         columns = next(csv.reader([plain.partition(b"\n")[0].decode()]))
         if len(set(columns)) < len(columns):
-            raise ValueError("a column is there twice")
+            raise ValueError("a column occurs twice")
         kinds: dict[str, Callable[[str], Any]] = {**dict.fromkeys(MEASURES, _number), **dict.fromkeys(TEXTS, str)}
         return pd.read_csv(io.BytesIO(plain), converters=kinds)
     except (OSError, EOFError, ValueError, zlib.error) as error:
@@ -161,7 +162,7 @@ def _number(text: str) -> float:
 
 
 def _beside(path: Path) -> dict[str, Any] | None:
-    """What the file beside a table says of it, if there is one."""
+    """Content of the `.json` file beside a table, if there is one."""
     beside = path.with_name(f"{path.name}.json")
     described = _json(beside) if beside.exists() else None
     return described if isinstance(described, dict) else None
@@ -177,13 +178,13 @@ def _json(path: Path) -> Any:
 
 
 def checked(rows: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Rows with the expected columns and possible values, perhaps without timings."""
+    """Rows, after checking that they have the expected columns and valid values; timings may be missing."""
     expected = [*LABELS, *MEASURES]
     missing = [column for column in expected[:-1] if column not in rows.columns]
     if missing:
         raise StoreError(f"{source}: is not a table of results; it lacks {', '.join(missing)}.")
     if not rows.columns.is_unique:
-        raise StoreError(f"{source}: is not a table of results; a column is there twice.")
+        raise StoreError(f"{source}: is not a table of results; a column occurs twice.")
     wrong = next((column for column in expected if column in rows and not _is_possible(rows[column])), None)
     if wrong and len(rows):
         raise StoreError(f"{source}: is not a table of results; column {wrong!r} contains invalid values.")
@@ -191,7 +192,7 @@ def checked(rows: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def _is_possible(column: "pd.Series[Any]") -> bool:
-    """Whether a column has the kind and the range that its name asks for; T is undefined without headroom."""
+    """Whether a column has the type and range that its name implies; T may be NaN, as it is without headroom."""
     if column.name in TEXTS:
         return all(isinstance(name, str) for name in column.unique())
     if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):

@@ -5,7 +5,6 @@ store has beyond the file is kept.
 """
 
 import json
-import sqlite3
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -34,16 +33,16 @@ from ciabench.seeds import canonical, digest
 from ciabench.world.base import World
 
 CHUNK = 500
-"""Trials looked up at once in the search for missing scores."""
+"""Trials looked up at a time in the search for missing scores."""
 
 SAME_DRAW = 1e-9
-"""Largest difference of two S_best that come from one model."""
+"""Largest difference between two values of S_best of the same model."""
 
 Spec = dict[str, Any]
 
 
 class Store:
-    """Results of one experiment; opened for reading by `Store(path)`, for a run by `Store.continued`."""
+    """Results of one experiment; `Store(path)` opens it for reading, `Store.continued` for a run."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -59,7 +58,7 @@ class Store:
 
     @classmethod
     def continued(cls, path: str | Path, spec: Spec, plan: Plan, environment: Mapping[str, Any]) -> "Store":
-        """Open a store to add to it, or make a new one; refuse if it has another seed or another run has it."""
+        """Open a store to add to it, or create it; refuse if its seed differs or another run holds it."""
         self = cls.__new__(cls)
         self.path = Path(path)
         with store_errors(self.path):
@@ -103,7 +102,7 @@ class Store:
         return View.read(self._experiment()[1], self._all("SELECT id, name, parameters FROM world"))
 
     def everything(self) -> View:
-        """Return a view of all that is kept."""
+        """Return a view of everything kept."""
         worlds = self._all("SELECT id, name, parameters FROM world")
         learners = self._all("SELECT id, name FROM learner")
         sizes = [size for (size,) in self._all("SELECT DISTINCT size FROM score ORDER BY size")]
@@ -111,7 +110,7 @@ class Store:
         return View.of_everything(worlds, learners, sizes, trials)
 
     def provenance(self) -> dict[str, Any]:
-        """Return all that is needed to make the results again."""
+        """Return everything needed to reproduce the results."""
         spec, _, environments = self._experiment()
         return {
             "experiment": spec,
@@ -134,7 +133,7 @@ class Store:
             seal_cell(self._connection, cell_id)
 
     def missing(self, plan: Plan, retry_failed: bool = False) -> Generator[Job, None, None]:
-        """Find what is still to be computed, a few trials at a time; may be consumed in another thread."""
+        """Find the scores still to be computed, a few trials at a time; may be consumed in another thread."""
         with store_errors(self.path), closing(connect(self.path, writable=False)) as connection:
             for world, learners in enumerate(self._learners):
                 wanted = [(learners[one.entrant], one) for one in plan.wanted(world)]
@@ -154,7 +153,7 @@ class Store:
         return Counts(cells, view.trials * len(view.worlds), done, failed, view.trials * view.scores_per_trial, beyond)
 
     def complete_cells(self, plan: Plan, retry_failed: bool = False) -> int:
-        """Count the cells of which nothing is missing."""
+        """Count the cells without missing scores."""
         total = 0
         for position, world in enumerate(self._worlds):
             wanted = {(self._learners[position][one.entrant], one.size) for one in plan.wanted(position)}
@@ -162,13 +161,13 @@ class Store:
         return total
 
     def failures(self) -> Iterator[Failure]:
-        """List what failed, with its cause."""
+        """Iterate over failures, with their causes."""
         return map(Failure._make, self._all(tables.FAILURES))
 
     def rows(self, view: View | None = None) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the rows of the scores that are done, under the columns of the view, always in the same order.
+        """Iterate over the rows of finished scores, with the columns of the view, always in the same order.
 
-        The file is checked first, so that rows come from a whole store or not at all.
+        The file is checked first, and each cell as it is read: a damaged store is refused.
         """
         view = view or self.view()
         with store_errors(self.path):
@@ -179,7 +178,7 @@ class Store:
                 for (cell,) in self._connection.execute(tables.CELLS, (world.id,)):
                     values, scores = read_cell(self._connection, self.path, cell, sums)
                     for row in view.rows(world, values, scores):  # noqa: UP028
-                        yield row  # `yield from` would close the cursor of a reader that stopped early, after the store
+                        yield row  # with `yield from`, a reader that stops early would close the cursor after the store
             self._connection.execute("COMMIT")
 
     def _experiment(self) -> tuple[Spec, dict[str, Any], list[dict[str, Any]]]:
@@ -192,7 +191,7 @@ class Store:
         return spec, view, environments
 
     def _admit(self, plan: Plan, environment: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Make the tables, or check those that are there; return the environments so far and this one."""
+        """Create the tables, or check the existing ones; return all environments, including this one."""
         if not self._all("SELECT count(*) FROM sqlite_master")[0][0]:
             for statement in tables.SCHEMA:
                 self._connection.execute(statement)
@@ -209,7 +208,7 @@ class Store:
         return known if environment in known else [*known, dict(environment)]
 
     def _register(self, plan: Plan) -> None:
-        """Map positions in the plan to rows of the store."""
+        """Map positions in the plan to row ids of the store."""
         self._worlds = [self._world_id(world) for world in plan.worlds]
         self._learners = [[self._learner_id(one, world) for one in plan.entrants] for world in plan.worlds]
 
@@ -219,7 +218,7 @@ class Store:
         return int(self._connection.execute(tables.FIND_WORLD, values).fetchone()[0])
 
     def _learner_id(self, entrant: Entrant, world: World) -> int | None:
-        """Row of an entrant; None for a reference that the world does not offer."""
+        """Row id of an entrant; None for a reference that the world does not offer."""
         values = learner_values(entrant, world)
         if values is None:
             return None
@@ -236,7 +235,7 @@ class Store:
         self._connection.execute(tables.PUT_EXPERIMENT, values)
 
     def _put_cell(self, cell: CellOutcome) -> int:
-        """Write the cell itself unless it is there and done; then it must be the same draw."""
+        """Write the cell itself unless it is already done; in that case it must be the same draw."""
         world = self._worlds[cell.world]
         self._connection.execute(tables.PUT_CELL, cell_values(world, cell))
         cell_id, best = self._connection.execute(tables.FIND_CELL, (world, cell.trial)).fetchone()

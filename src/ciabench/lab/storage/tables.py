@@ -1,7 +1,7 @@
 """The tables of a store, and the statements that fill and read them.
 
-Rows are keyed by content: a world and a learner by identity and version, a cell by world and trial, a score by cell,
-learner and size. The `view` of the experiment says which of them its file asks for, and under which names.
+Rows are keyed by content: worlds and learners by identity and version, cells by world and trial, scores by cell,
+learner and size. The `view` of the experiment records which of them its file asks for, and under which names.
 """
 
 APPLICATION_ID = 0x43494142
@@ -28,7 +28,7 @@ SCHEMA = (
         PRIMARY KEY (cell, learner, size)) WITHOUT ROWID""",
     "CREATE INDEX failed_score ON score (cell) WHERE state = 'failed'",
     "CREATE INDEX failed_cell ON cell (id) WHERE state = 'failed'",
-    # Of every cell with its scores, and as cell 0 of the tables that name them.
+    # One for every cell with its scores; as cell 0, one for the tables experiment, world and learner.
     "CREATE TABLE checksum (cell INTEGER PRIMARY KEY, value INTEGER NOT NULL)",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
@@ -70,7 +70,7 @@ PRESENT = """
 IN_VIEW = """
     trial < (SELECT json_extract(view, '$.trials') FROM experiment)
     AND world IN (SELECT value FROM experiment, json_each(view, '$.worlds'))"""
-"""Whether a cell is among those that the experiment file asks for."""
+"""Condition that the experiment file asks for a cell."""
 
 SCORE_IN_VIEW = f"""{IN_VIEW}
     AND size IN (SELECT value FROM experiment, json_each(view, '$.sizes'))
@@ -100,7 +100,7 @@ FAILURES = f"""
     ORDER BY 1, 2, 3, 4"""  # made of constants  # nosec B608
 
 HEAD = ("SELECT * FROM experiment", "SELECT * FROM world ORDER BY id", "SELECT * FROM learner ORDER BY id")
-"""What the checksum of cell 0 is made of."""
+"""Queries whose results the checksum of cell 0 covers."""
 
 CELLS = "SELECT id FROM cell WHERE world = ? ORDER BY trial"
 

@@ -1,4 +1,4 @@
-"""What of a store is shown: worlds, learners under their names, sizes and trials; and its rows."""
+"""The part of a store that is shown: worlds, learners under their names, sizes and trials; and its rows."""
 
 import json
 from collections import Counter
@@ -11,13 +11,13 @@ from ciabench.lab.plan.plan import Plan
 
 WORLD = "world"
 LABELS = [WORLD, "trial", "size", "learner"]
-"""Columns by which rows are told apart; the parameters of the world stand between the first and the second."""
+"""Columns that identify a row; the parameters of the world come between the first and the second."""
 
 MEASURES = ["success", "best", "constant", "t", "t_error", "fit_seconds"]
 
 
 class StoredWorld(NamedTuple):
-    """A world of a store: its row, what it is called, and its parameters."""
+    """A world of a store: its row id, name and parameters."""
 
     id: int
     name: str
@@ -26,19 +26,19 @@ class StoredWorld(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """What is shown of a store.
+    """The part of a store that is shown.
 
     Parameters
     ----------
     worlds : list of StoredWorld
-        In the order of the file.
+        In the order of the experiment file.
     learners : dict
-        Row of the store → names under which its scores are shown.
+        Row id of a learner → names under which its scores are shown.
     sizes : set of int
     trials : int
-        Trials shown of each world.
+        Trials shown per world.
     scores_per_trial : int
-        Scores that one trial of every world asks for.
+        Scores wanted in one trial of every world together.
     """
 
     worlds: list[StoredWorld]
@@ -49,7 +49,7 @@ class View:
 
     @classmethod
     def read(cls, view: dict[str, Any], worlds: Sequence[tuple[int, str, str]]) -> "View":
-        """Read the view that a store keeps."""
+        """Read the view from its stored form."""
         known = {row: StoredWorld(row, name, json.loads(parameters)) for row, name, parameters in worlds}
         learners: dict[int, list[str]] = {}
         for row, name in zip(view["learners"]["ids"], view["learners"]["names"], strict=True):
@@ -65,7 +65,7 @@ class View:
         sizes: Sequence[int],
         trials: int,
     ) -> "View":
-        """View of all that a store keeps; where two are called the same, their rows are numbered."""
+        """View of everything in a store; worlds or learners of the same name are numbered."""
         world_names = _unique({row: name for row, name, _ in worlds})
         learner_names = _unique(dict(learners))
         chosen = [StoredWorld(row, world_names[row], json.loads(parameters)) for row, _, parameters in worlds]
@@ -85,7 +85,7 @@ class View:
 
     @property
     def columns(self) -> list[str]:
-        """Columns of its rows; a parameter that is called as another column is gets "world_" before its name."""
+        """Columns of its rows; a parameter with the name of another column is prefixed with "world_"."""
         taken = {*LABELS, *MEASURES}
         named = [f"world_{name}" if name in taken else name for name in self.parameters]
         return [WORLD, *named, *LABELS[1:], *MEASURES]
@@ -109,7 +109,7 @@ class View:
 
 
 def view_of(plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int | None]]) -> dict[str, Any]:
-    """View that a plan asks for, as JSON; `worlds` and `learners` are the rows of the store."""
+    """View that a plan asks for, as JSON; `worlds` and `learners` are row ids of the store."""
     named = dict.fromkeys(
         (row, entrant.name)
         for rows in learners
@@ -127,6 +127,6 @@ def view_of(plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int |
 
 
 def _unique(names: dict[int, str]) -> dict[int, str]:
-    """Names by row, numbered where several are the same."""
+    """Names by row id, numbered where several are the same."""
     counts = Counter(names.values())
     return {row: name if counts[name] == 1 else f"{name} #{row}" for row, name in names.items()}
