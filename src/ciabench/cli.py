@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ciabench.lab.plan.experiment import Experiment
-    from ciabench.lab.storage.rows import Reading
+    from ciabench.lab.storage.records import Counts, Failure
 
 SHOWN_FAILURES = 10
 SOURCE = click.Path(path_type=Path)
@@ -128,20 +128,23 @@ def run(
 @example("ciabench status results/paper.db")
 def status(source: Path) -> None:
     """Show progress and failures of an experiment, from its store or an exported table."""
-    from ciabench.lab.storage.rows import read
+    from ciabench.lab.storage.rows import is_table, read
+    from ciabench.lab.storage.store import Store
 
-    reading = read(source)
-    for line in _status_lines(reading):
+    if is_table(source):
+        rows = read(source).rows
+        click.echo(f"cells   {len(rows.drop_duplicates(['world', 'trial']))}")
+        click.echo(f"scores  {len(rows)} done; a table does not say what failed or is missing")
+        return
+    with Store(source) as opened:
+        counts, failures = opened.counts(), list(opened.failures())
+    for line in _status_lines(counts, failures):
         click.echo(line)
-    sys.exit(1 if reading.failures else 0)
+    sys.exit(1 if failures else 0)
 
 
-def _status_lines(reading: "Reading") -> list[str]:
+def _status_lines(counts: "Counts", failures: "list[Failure]") -> list[str]:
     """Counts and the first failures."""
-    rows, counts, failures = reading.rows, reading.counts, reading.failures
-    if counts is None:
-        cells = rows.drop_duplicates(["world", "trial"])
-        return [f"cells   {len(cells)}", f"scores  {len(rows)} done; a table does not say what failed or is missing"]
     lines = [
         f"cells   {counts.cells} of {counts.cells_wanted}",
         f"scores  {counts.done} of {counts.scores_wanted} done, {counts.failed} failed",

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from ciabench.lab.plan.experiment import validate
-from ciabench.lab.storage.export import export
 from ciabench.lab.session import run_experiment
+from ciabench.lab.storage.export import export
 from ciabench.lab.storage.store import Store
 
 SMALL = {

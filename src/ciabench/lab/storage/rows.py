@@ -69,10 +69,15 @@ def read(source: Source) -> Reading:
     if isinstance(source, pd.DataFrame):
         return Reading(checked(upgraded(source), "rows"))
     path = Path(source)
-    if str(path).endswith((".csv", ".csv.gz")):
+    if is_table(path):
         return Reading(checked(upgraded(_read_csv(path)), str(path)), _beside(path))
     with Store(path) as store:
         return Reading(frame(store), store.provenance(), list(store.failures()), store.counts())
+
+
+def is_table(path: Path) -> bool:
+    """Whether a path names an exported table that can be read, rather than a store."""
+    return path.name.endswith((".csv", ".csv.gz"))
 
 
 def frame(store: Store) -> pd.DataFrame:
