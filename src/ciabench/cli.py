@@ -1,4 +1,4 @@
-"""The command line: parses, calls, prints. Heavy imports wait until a command needs them."""
+"""The command line: parses arguments, calls the library, prints. Heavy imports wait until a command needs them."""
 
 import inspect
 import json
@@ -27,10 +27,10 @@ FILE_TO_WRITE = click.Path(path_type=Path, dir_okay=False)
 
 
 class Commands(click.Group):
-    """Commands that answer a user's mistake with one line and exit code 2."""
+    """Commands that report a user's mistake in one line, with exit code 2."""
 
     def invoke(self, context: click.Context) -> Any:
-        """Run a command, and turn errors that users can meet into usage errors; a closed pipe is none."""
+        """Run a command; report the errors that users can cause in one line. A closed pipe is not an error."""
         try:
             try:
                 return super().invoke(context)
@@ -46,11 +46,11 @@ class Commands(click.Group):
             where = f"{error.filename}: " if error.filename else ""
             raise _Mistake(_one_line(f"{where}{error.strerror or error}.")) from error
         except MemoryError as error:
-            raise _Mistake("there is not enough memory for that.") from error
+            raise _Mistake("not enough memory.") from error
 
 
 def _one_line(text: str) -> str:
-    """Text without line breaks, and without what a terminal would obey."""
+    """Text without line breaks and terminal control characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
 
 
@@ -80,9 +80,9 @@ def main() -> None:
 @click.option("--out", default="results", show_default=True, type=SOURCE, help="Result folder.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
 @click.option("--trials", type=click.IntRange(min=1), help="Trials per world (overrides the file).")
-@click.option("--retry-failed", is_flag=True, help="Run again what failed before.")
+@click.option("--retry-failed", is_flag=True, help="Recompute scores that failed before.")
 @click.option(
-    "--allow-imports", is_flag=True, help="Import the classes that a file from elsewhere names: that runs their code."
+    "--allow-imports", is_flag=True, help="Import the classes named in a file from elsewhere, which runs their code."
 )
 @click.option(
     "--backend",
@@ -91,7 +91,7 @@ def main() -> None:
     type=click.Choice(["processes", "dask"]),
     help="Where cells are computed.",
 )
-@click.option("--scheduler", help="Address of a Dask cluster (default with --backend dask: a local one is started).")
+@click.option("--scheduler", help="Address of a Dask cluster (default with --backend dask: start a local one).")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @example("ciabench run experiments/paper.toml --out results --jobs 2")
 def run(
@@ -99,9 +99,10 @@ def run(
 ) -> None:
     """Run an experiment, or resume it: only what is missing is computed.
 
-    The file is a view, the store a memory: what is removed from the file is kept in the store, and shown again when it
-    comes back. Learners and worlds named as "package.module:Class" are imported, which runs their code; imported
-    modules are listed first. For files outside the current folder, and for --from, that needs --allow-imports.
+    The file is a view, the store a memory: results of what is removed from the file stay in the store, and reappear
+    when the file asks for them again. Learners and worlds named as "package.module:Class" are imported, which runs
+    their code; imported modules are listed first. For files outside the current folder, and for --from,
+    --allow-imports is required.
     """
     from ciabench.lab.session import run_experiment
 
@@ -134,7 +135,7 @@ def status(source: Path) -> None:
     if is_table(source):
         rows = read(source).rows
         click.echo(f"cells   {len(rows.drop_duplicates(['world', 'trial']))}")
-        click.echo(f"scores  {len(rows)} done; a table does not say what failed or is missing")
+        click.echo(f"scores  {len(rows)} done; a table does not list failed or missing scores")
         return
     with Store(source) as opened:
         counts, failures = opened.counts(), list(opened.failures())
@@ -161,13 +162,13 @@ def _status_lines(counts: "Counts", failures: "list[Failure]") -> list[str]:
 @click.argument("store", type=SOURCE)
 @click.option("--to", "form", required=True, type=click.Choice(["csv", "json", "parquet"]), help="Format.")
 @click.option("--out", type=FILE_TO_WRITE, help="Output file (default: standard output).")
-@click.option("--no-timings", is_flag=True, help="Leave out fit_seconds, so that equal results are equal bytes.")
-@click.option("--all", "everything", is_flag=True, help="Also what the experiment file no longer asks for.")
+@click.option("--no-timings", is_flag=True, help="Leave out fit_seconds, so that equal results give equal bytes.")
+@click.option("--all", "everything", is_flag=True, help="Include rows that the experiment file no longer asks for.")
 @example("ciabench export results/paper.db --to csv --out paper.csv")
 def export(
     store: Path, form: Literal["csv", "json", "parquet"], out: Path | None, no_timings: bool, everything: bool
 ) -> None:
-    """Write the rows of a store as a table, with what is needed to make it again beside it."""
+    """Write the rows of a store as a table, with the information needed to reproduce it."""
     from ciabench.lab.storage import export as tables
     from ciabench.lab.storage.store import Store
 
@@ -186,10 +187,10 @@ def export(
 
 @main.command()
 @click.argument("sources", nargs=-1, required=True, type=SOURCE)
-@click.option("--out", default="results/figures", show_default=True, type=SOURCE, help="Folder.")
+@click.option("--out", default="results/figures", show_default=True, type=SOURCE, help="Output folder.")
 @example("ciabench figures results/paper.db --out results/figures")
 def figures(sources: tuple[Path, ...], out: Path) -> None:
-    """Draw the curves of every world, and all in one overview: PNG, SVG, PDF and their data as CSV."""
+    """Draw the curves of every world, and an overview of all: PNG, SVG and PDF, with the data as CSV."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -201,11 +202,11 @@ def figures(sources: tuple[Path, ...], out: Path) -> None:
 
 @main.command()
 @click.argument("sources", nargs=-1, required=True, type=SOURCE)
-@click.option("--json", "json_file", type=FILE_TO_WRITE, help="File for the findings as JSON.")
-@click.option("--markdown", "markdown_file", type=FILE_TO_WRITE, help="File for the tables as Markdown.")
+@click.option("--json", "json_file", type=FILE_TO_WRITE, help="Write the findings to this file as JSON.")
+@click.option("--markdown", "markdown_file", type=FILE_TO_WRITE, help="Write the tables to this file as Markdown.")
 @example("ciabench claims results/paper.db results/omitted.db --markdown results/claims.md")
 def claims(sources: tuple[Path, ...], json_file: Path | None, markdown_file: Path | None) -> None:
-    """Test the paper's claims on results (stores or tables); exit 1 when one is not reproduced."""
+    """Test the paper's claims on results (stores or tables); exit with 1 if one is not reproduced."""
     from rich.console import Console
 
     from ciabench.files import written_whole
@@ -229,9 +230,9 @@ def claims(sources: tuple[Path, ...], json_file: Path | None, markdown_file: Pat
 @click.option("--out", type=FILE_TO_WRITE, help="Output file (default: beside the first source, as .html).")
 @example("ciabench report results/paper.db results/spelling.db --out results/report.html")
 def report(sources: tuple[Path, ...], out: Path | None) -> None:
-    """Write one page with curves, differences, claims, failures and provenance, to open in any browser.
+    """Write a web page with curves, differences, claims, failures and provenance.
 
-    The page combines all sources: stores, and exported tables.
+    The page combines all sources, stores and exported tables, and opens in any browser.
     """
     from ciabench.findings.report import write_report
 
@@ -243,10 +244,10 @@ def report(sources: tuple[Path, ...], out: Path | None) -> None:
 @main.command()
 @click.argument("new", type=SOURCE)
 @click.argument("baseline", type=SOURCE)
-@click.option("--exact", is_flag=True, help="Require equal numbers to the last bit in the rows that both have.")
+@click.option("--exact", is_flag=True, help="Require the rows that both have to be bit-identical.")
 @example("ciabench compare results/paper.db results/reference/paper.csv.gz")
 def compare(new: Path, baseline: Path, exact: bool) -> None:
-    """Compare the T curves of two results (stores or tables); exit 1 when one has changed."""
+    """Compare the T curves of two results (stores or tables); exit with 1 if one has changed."""
     from ciabench.findings import regression
 
     comparison = regression.compare(new, baseline, exact=exact)
@@ -256,16 +257,16 @@ def compare(new: Path, baseline: Path, exact: bool) -> None:
 
 @main.command()
 @click.option(
-    "--pair", "names", multiple=True, help="Two words, as passed,past (default: all pairs of the experiment)."
+    "--pair", "names", multiple=True, help="Two words, as in passed,past (default: all pairs of the experiment)."
 )
 @click.option("--corpus", default="sotu", show_default=True, help="File or folder of text, plain or as word/tag.")
 @click.option("--try", "sentence", help="A sentence with a blank, ___, to fill in.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Worker processes (default: one per core).")
 @example('ciabench spelling --try "I did not know ___ to laugh or cry" --pair weather,whether')
 def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: int | None) -> None:
-    """Tell apart words that are easily confused: accuracy in % on held-out documents, or the word for a blank.
+    """Choose between easily confused words: accuracy in % on held-out documents, or the word that fits a blank.
 
-    A * marks a learner that is above the majority, a ° one that is below it (paired test over five splits, 5%).
+    * marks a learner significantly above the majority, ° one below it (paired test over five splits, 5% level).
     """
     from rich.console import Console
 
@@ -305,7 +306,7 @@ def schema() -> None:
 
 
 def _combined_rows(sources: tuple[Path, ...]) -> "pd.DataFrame":
-    """Rows of all sources in one frame."""
+    """Rows of all sources in one DataFrame."""
     from ciabench.findings.selection import combined
     from ciabench.lab.storage.rows import read
 
@@ -313,7 +314,7 @@ def _combined_rows(sources: tuple[Path, ...]) -> "pd.DataFrame":
 
 
 def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "Experiment":
-    """Read the experiment from its file, or from results."""
+    """Read the experiment from its file or from results."""
     from ciabench.lab.plan import experiment as files
     from ciabench.lab.storage.rows import spec_of
 

@@ -94,7 +94,7 @@ def test_other_models_are_compared_unpaired_and_a_shortage_of_trials_is_reported
     assert not comparison.points["is_paired"].any()
     needed = comparison.curves["trials_needed"]
     assert (needed > 100).all()
-    assert f"about {needed[0]:.0f} are needed to find a drop of 0.05" in comparison.report()
+    assert f"about {needed[0]:.0f} are needed to detect a drop of 0.05" in comparison.report()
 
 
 def test_the_trials_said_to_be_needed_do():

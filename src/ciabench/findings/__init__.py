@@ -1,1 +1,1 @@
-"""Rows of results → curves, claims, figures, regressions."""
+"""Rows of results → curves, claims, figures, regression tests."""

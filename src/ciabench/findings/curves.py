@@ -1,4 +1,4 @@
-"""Rows of results → tidy curves, paired differences, and the sample sizes at which one learner passes another."""
+"""Rows of results → tidy curves, paired differences, and the sample sizes at which one learner overtakes another."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,13 +15,13 @@ CURVE = [WORLD, "learner"]
 POINT = [*CURVE, "size"]
 RESAMPLES = 1_000
 MOST_COUNTS = 10_000_000
-"""Counts of drawn trials that are held at once: 80 MB."""
+"""Maximum number of resampling counts held at a time: 80 MB."""
 
 CONFIDENCE = 0.95
 
 
 def worlds_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Worlds of some rows in their order, indexed by name, with their parameters.
+    """Worlds of the rows with their parameters, indexed by name, in order of appearance.
 
     Examples
     --------
@@ -36,13 +36,13 @@ def worlds_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per world, learner and size; worlds in the order of the rows.
+    """Learning curves: one row per world, learner and size, with worlds in the order of the rows.
 
     Returns
     -------
     DataFrame
-        world, learner, size, trials, t (mean), t_sem, pooled, pooled_low, pooled_high (a bootstrap interval of 95%
-        over trials), success and success_sem, constant and headroom (means).
+        world, learner, size, trials, t (mean), t_sem, pooled, pooled_low and pooled_high (95% bootstrap interval over
+        trials), success and success_sem, constant and headroom (means).
 
     Examples
     --------
@@ -72,7 +72,7 @@ def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _in_order(names: "pd.Series[str]") -> "pd.Series[Any]":
-    """Names as categories in the order in which they come."""
+    """Names as categories, in order of appearance."""
     return names.astype(pd.CategoricalDtype(list(names.unique())))
 
 
@@ -82,7 +82,7 @@ def paired_differences(rows: pd.DataFrame, first: str, second: str) -> pd.DataFr
     Returns
     -------
     DataFrame
-        world, size, trials, difference (mean), sem, low, high (a t interval of 95%).
+        world, size, trials, difference (mean), sem, low and high (95% t interval).
 
     Examples
     --------
@@ -102,10 +102,10 @@ def paired_differences(rows: pd.DataFrame, first: str, second: str) -> pd.DataFr
 
 
 def paired_trials(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """T of both learners and their `difference`, indexed by world, size and trial, worlds in the order of the rows."""
+    """T of both learners and their `difference`, by world, size and trial; worlds in the order of the rows."""
     chosen = rows[rows["learner"].isin([first, second])]
     if chosen.duplicated(LABELS).any():
-        raise StoreError("a row of the same world, trial, size and learner occurs twice.")
+        raise StoreError("two rows have the same world, trial, size and learner.")
     wide = chosen.pivot(index=[WORLD, "size", "trial"], columns="learner", values="t")
     for learner in (first, second):
         if learner not in wide:
@@ -116,10 +116,10 @@ def paired_trials(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
 
 
 def passing_sizes(rows: pd.DataFrame, leader: str, chaser: str, *, seed: int = 0) -> pd.DataFrame:
-    """Sample size at which the chaser passes the leader for good, one row per world.
+    """Sample size at which the chaser overtakes the leader for good, one row per world.
 
-    Mean T are joined by straight lines over log size; the last crossing counts. The interval comes from resampling
-    trials: infinity stands for a chaser that never passes, the smallest size for one that was always ahead.
+    Mean T is interpolated linearly in log size; the last crossing counts. The interval comes from resampling trials.
+    Infinity means that the chaser never overtakes, the smallest size that it was always ahead.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def passing_sizes(rows: pd.DataFrame, leader: str, chaser: str, *, seed: int = 0
 
 
 def _last_crossing(sizes: Floats, lags: Floats) -> Floats:
-    """Size after which each row of lags (samples, sizes) stays below zero."""
+    """Size after which each row of lags (samples, sizes) is never above zero."""
     behind = lags > 0
     last_behind = np.where(behind.any(axis=1), lags.shape[1] - 1 - np.argmax(behind[:, ::-1], axis=1), -1)
     crossing = np.full(len(lags), sizes[0])
@@ -157,7 +157,7 @@ def _resampled_means(values: Floats, seed: int) -> Floats:
 
 
 def _draws(trials: int, seed: int) -> Iterator[Floats]:
-    """How often each trial is drawn in every resample, a few resamples (rows) at a time where trials are many."""
+    """How often each trial is drawn in every resample (row), a few resamples at a time if there are many trials."""
     rng = np.random.default_rng(seed)
     at_once = min(RESAMPLES, max(1, MOST_COUNTS // trials))
     for start in range(0, RESAMPLES, at_once):
@@ -166,7 +166,7 @@ def _draws(trials: int, seed: int) -> Iterator[Floats]:
 
 
 def _pooled_intervals(groups: Iterable[Floats]) -> pd.DataFrame:
-    """Bootstrap interval of Σ(S_alg − S_const) / Σ(S_best − S_const) of every group of (gain, room)."""
+    """Bootstrap interval of Σ(S_alg − S_const) / Σ(S_best − S_const) for every group of (gain, room)."""
     columns = list(groups)
     intervals = np.empty((len(columns), 2))
     for trials in {len(values) for values in columns}:

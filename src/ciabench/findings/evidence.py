@@ -1,7 +1,7 @@
-"""Statistical tests whose answer is yes, no, or more trials: what the claims are made of.
+"""Statistical tests of the statements that claims consist of, with the outcomes yes, no, and more trials needed.
 
 A claim is a list of statements that must all hold. Each statement is tested in both directions: it *supports* the claim
-when it is shown to hold, *contradicts* it when the opposite is shown, and is *undecided* otherwise.
+if it is shown to hold, *contradicts* it if the opposite is shown, and is *undecided* otherwise.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ TOO_FEW = "At least two trials are needed to estimate an error."
 
 
 class Level(NamedTuple):
-    """Error rates of one claim: of calling it reproduced wrongly, and of one of its tests contradicting it wrongly.
+    """Error rates of a claim: of wrongly calling it reproduced, and of one test wrongly contradicting it.
 
     Examples
     --------
@@ -35,15 +35,15 @@ class Level(NamedTuple):
 
     @classmethod
     def of_claim(cls, error_rate: float, statements: int) -> "Level":
-        """Levels of the tests of a claim of so many statements.
+        """Levels of the tests of a claim with that many statements.
 
-        All of them must be shown, which needs no correction; one of them is enough to contradict the claim.
+        All of them must be shown, which needs no correction; a single one suffices to contradict the claim.
         """
         return cls(error_rate, error_rate / statements)
 
 
 class Trials(NamedTuple):
-    """Number of trials that something rests on: fewest and most, where worlds, sizes or learners differ.
+    """Number of trials behind a result: the fewest and the most, if worlds, sizes or learners differ.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Trials(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Iterable["Trials"]) -> "Trials":
-        """Trials of all parts together; those that rest on none do not count."""
+        """Trials of all parts together; parts without trials do not count."""
         counts = [part for part in parts if part.most]
         return cls(min(part.fewest for part in counts), max(part.most for part in counts)) if counts else NO_TRIALS
 
@@ -70,7 +70,7 @@ NO_TRIALS = Trials(0, 0)
 
 
 class Estimate(NamedTuple):
-    """A mean over trials, its standard error and degrees of freedom, and the trials that it rests on."""
+    """A mean over trials, its standard error and degrees of freedom, and the number of trials."""
 
     mean: float
     error: float
@@ -111,7 +111,7 @@ class Estimate(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """What a claim says of one mean; its level follows from how many statements the claim has.
+    """What a claim says about one mean; its level follows from the number of statements of the claim.
 
     Parameters
     ----------
@@ -123,9 +123,9 @@ class Statement(NamedTuple):
     direction : {"above", "below", "within"}
         Whether the mean lies above the bound, below it, or between −bound and bound.
     candidates : int
-        Number of means of which this one was chosen because it speaks most clearly for the statement.
+        Number of means from which this one was selected as the strongest evidence for the statement.
     is_settled_by_trials : bool
-        Whether more trials would decide it; not so where the unit is something else.
+        Whether more trials would decide it; False if its unit is not the trial.
     """
 
     text: str
@@ -137,7 +137,7 @@ class Statement(NamedTuple):
 
     @property
     def trials(self) -> Trials:
-        """Trials that the mean rests on."""
+        """Trials behind the mean."""
         return self.estimate.trials
 
     @property
@@ -149,7 +149,7 @@ class Statement(NamedTuple):
 
 
 class IntervalStatement(NamedTuple):
-    """What a claim says of one quantity whose interval comes from elsewhere, or is exact; judged by that interval."""
+    """What a claim says about a quantity with an interval of its own, or an exact one; judged by that interval."""
 
     text: str
     estimate: float
@@ -161,7 +161,7 @@ class IntervalStatement(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """One tested statement: what it says, what was measured (with a 95% interval), and what follows."""
+    """A tested statement: its text, the estimate with a 95% interval, and the outcome."""
 
     statement: str
     estimate: float
@@ -192,7 +192,7 @@ def judge(statement: Statement | IntervalStatement, level: Level) -> Evidence:
 
 
 def verdict(evidence: Sequence[Evidence]) -> Verdict:
-    """What all the evidence says together."""
+    """Verdict on a claim from all its evidence."""
     outcomes = {one.outcome for one in evidence}
     if not outcomes:
         return "no data"
@@ -209,7 +209,7 @@ def _judged_by_interval(statement: IntervalStatement) -> Evidence:
 
 
 def _outcome(statement: Statement, level: Level) -> Outcome:
-    """Judge by how far the mean lies on the right side of its bound; "within" is two one-sided tests."""
+    """Test how far the mean lies on the right side of its bound; "within" amounts to two one-sided tests."""
     estimate, distance = statement.estimate, statement.distance
     if estimate.error > 0:
         score = distance / estimate.error
@@ -220,7 +220,7 @@ def _outcome(statement: Statement, level: Level) -> Outcome:
 
 
 def _trials_needed(statement: Statement, level: Level) -> int | None:
-    """Trials that would settle the question with 80% power, if the distance is what it seems; None if none would."""
+    """Trials that would settle the question with 80% power if the distance is as estimated; None if it is 0."""
     estimate, distance = statement.estimate, statement.distance
     if distance == 0:
         return None

@@ -1,4 +1,4 @@
-"""Curves → matplotlib; computes nothing but where to put ink."""
+"""Curves → matplotlib figures; computes nothing but the layout."""
 
 import textwrap
 from collections.abc import Collection, Sequence
@@ -23,18 +23,18 @@ from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.view import WORLD
 
 FLOOR, CEILING = -0.5, 1.08
-"""T below the floor is drawn as an arrow on it, so that a dismal start does not squash the rest."""
+"""T below the floor is drawn as an arrow at the floor, so that a poor start does not compress the rest."""
 
 PANELS_IN_LINE, PAIRS_IN_LINE = 4, 6
 MOST_INSIDE = 6
-"""Learners up to which a legend has room among the curves."""
+"""Largest number of learners for which the legend fits inside the axes."""
 
 LONG_NAME, NAMED_WORLDS = 30, 5
 FEW_SIZES = 4
-"""Sizes up to which all are marked on the axis; of more, only powers of ten."""
+"""Up to this many sizes, all are marked on the axis; otherwise only powers of ten."""
 
 ARROW_GAP, ARROWS_WIDTH = 6.0, 24.0
-"""Points between two arrows at one size, and most points for all of them."""
+"""Distance in points between arrows at the same size, and maximum width of all of them."""
 
 FORMATS = ("png", "svg", "pdf")
 DPI, MOST_PIXELS = 200, 30_000
@@ -68,12 +68,12 @@ def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if len(names) != 1:
         shown = ", ".join(names[:NAMED_WORLDS]) + (", …" if len(names) > NAMED_WORLDS else "")
         held = f"the rows hold {len(names)}: {shown}" if names else "there are no rows"
-        raise ParameterError(f'plot_curves draws one world, and {held}; select one by rows["world"] == name.')
+        raise ParameterError(f'plot_curves draws one world, and {held}; select one with rows["world"] == name.')
     return _draw_alone(learning_curves(rows), rows["learner"].unique(), ax)
 
 
 def arrangements(worlds: pd.DataFrame) -> list[Grid]:
-    """Grids of panels: the paper's worlds as in the paper, then all others in their order.
+    """Grids of panels: the paper's worlds arranged as in the paper, then all others in order.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def arrangements(worlds: pd.DataFrame) -> list[Grid]:
 
 
 def _wrapped(names: Sequence[str], most: int) -> Grid:
-    """Names in lines of equal length, as few lines as there can be."""
+    """Names in as few lines as possible, of equal length."""
     n_lines = -(-len(names) // most)
     length = -(-len(names) // n_lines) if n_lines else 0
     padded = [*names, *[None] * (n_lines * length - len(names))]
@@ -94,7 +94,7 @@ def _wrapped(names: Sequence[str], most: int) -> Grid:
 
 
 def overview(curves: pd.DataFrame, grid: Grid) -> Figure:
-    """`learning_curves` of the worlds of a grid in one figure, with one legend."""
+    """Draw the `learning_curves` of the worlds of a grid in one figure, with one legend."""
     figure, axes = plt.subplots(
         len(grid),
         len(grid[0]),
@@ -118,7 +118,7 @@ def overview(curves: pd.DataFrame, grid: Grid) -> Figure:
 
 
 def spelling_figure(measured: pd.DataFrame) -> Figure:
-    """`accuracies` in one figure: a panel per pair, a line per learner, a dashed one for the majority."""
+    """Draw `accuracies` in one figure: a panel per pair, a line per learner, a dashed line for the majority."""
     grid = _wrapped(list(measured[WORLD].unique()), PAIRS_IN_LINE)
     size = (2.6 * max(len(grid[0]), 2), 2.4 * len(grid) + 0.6)
     figure, axes = plt.subplots(len(grid), len(grid[0]), figsize=size, squeeze=False, layout="constrained")
@@ -135,7 +135,7 @@ def spelling_figure(measured: pd.DataFrame) -> Figure:
 
 
 def _draw_pair(measured: pd.DataFrame, learners: Collection[str], ax: Axes) -> None:
-    """Draw one pair: accuracies at the sizes that it has examples for, and at last with all of them."""
+    """Draw one pair: accuracies at the sizes for which it has enough examples, and with all of them."""
     largest, examples = measured["size"].max(), measured["examples"].iloc[0]
     drawn = measured[(measured["size"] < 0.8 * examples) | (measured["size"] == largest)]
     sizes = sorted(drawn["size"].unique())
@@ -154,11 +154,11 @@ def _draw_pair(measured: pd.DataFrame, learners: Collection[str], ax: Axes) -> N
 def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
     """Write fig1, fig2, … and an overview, each as PNG, SVG, PDF and CSV.
 
-    The paper's worlds come first, in its order; all others follow in the order of the rows, with an overview of their
-    own. Pairs of words are in one figure, `spelling`.
+    The paper's worlds come first, in its order; all others follow in the order of the rows, with a separate overview.
+    Pairs of words are drawn in one figure, `spelling`.
     """
     if rows.empty:
-        raise StoreError("there is no finished trial yet, and nothing to draw.")
+        raise StoreError("no trial has finished yet, so there is nothing to draw.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     is_text = is_of_pair(rows)
@@ -186,18 +186,18 @@ def _write_curves(rows: pd.DataFrame, folder: Path) -> list[Path]:
 
 
 def _with_parameters(curves: pd.DataFrame, worlds: pd.DataFrame) -> pd.DataFrame:
-    """Curves with the parameters of their worlds after the name."""
+    """Curves with the parameters of their worlds after the world's name."""
     joined = curves.join(worlds.add_prefix("world_").rename(columns=_own_names(worlds, curves)), on=WORLD)
     return joined[[WORLD, *joined.columns[len(curves.columns) :], *curves.columns[1:]]]
 
 
 def _own_names(worlds: pd.DataFrame, curves: pd.DataFrame) -> dict[str, str]:
-    """Names of the parameters that no column of the curves has."""
+    """Original names of the parameters that clash with no column of the curves, by prefixed name."""
     return {f"world_{name}": str(name) for name in worlds if name not in curves}
 
 
 def _save(figure: Figure, path: Path, data: pd.DataFrame) -> list[Path]:
-    """Write one figure in all formats, without dates, and its data."""
+    """Write one figure in all formats, without dates, and its data as CSV."""
     paths = [path.with_suffix(f".{form}") for form in FORMATS]
     dateless = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     dpi = min(DPI, MOST_PIXELS / max(figure.get_size_inches()))
@@ -210,7 +210,7 @@ def _save(figure: Figure, path: Path, data: pd.DataFrame) -> list[Path]:
 
 
 def _draw_alone(curves: pd.DataFrame, learners: Collection[str], ax: Axes | None = None) -> Axes:
-    """Draw the curves of one world with a legend, beside the axes where it is long."""
+    """Draw the curves of one world with a legend, beside the axes if it is long."""
     is_long = curves["learner"].nunique() > MOST_INSIDE
     if ax is None:
         _, ax = plt.subplots(figsize=(7.4 if is_long else 5.2, 3.9), layout="constrained")
@@ -224,7 +224,7 @@ def _draw_alone(curves: pd.DataFrame, learners: Collection[str], ax: Axes | None
 
 
 def _draw(curves: pd.DataFrame, learners: Collection[str], ax: Axes) -> Axes:
-    """Draw the curves of one world; `learners` are all that share the figure."""
+    """Draw the curves of one world; `learners` are all learners of the figure."""
     for learner in in_order(curves["learner"]):
         curve = curves[curves["learner"] == learner]
         size, t, error = (curve[column].to_numpy(dtype=float) for column in ("size", "t", "t_sem"))
@@ -239,7 +239,7 @@ def _draw(curves: pd.DataFrame, learners: Collection[str], ax: Axes) -> Axes:
 
 
 def _draw_arrows(ax: Axes, size: float, colors: Sequence[str]) -> None:
-    """Draw arrows at the floor, one for each learner whose T lies below, side by side."""
+    """Draw arrows side by side at the floor, one for each learner whose T is below it."""
     gap = min(ARROW_GAP, ARROWS_WIDTH / len(colors))
     for place, color in enumerate(colors):
         shift = gap * (place - (len(colors) - 1) / 2)
@@ -255,7 +255,7 @@ def _draw_arrows(ax: Axes, size: float, colors: Sequence[str]) -> None:
 
 
 def _dress(ax: Axes, name: str, sizes: list[int]) -> None:
-    """Axes, reference lines and title."""
+    """Set up axes, reference lines and title."""
     for level in (0, 1):
         ax.axhline(level, color="0.6", linewidth=0.8, zorder=0)
     ax.set(xscale="log", ylim=(FLOOR, CEILING), xlabel="training examples", ylabel="T")
@@ -268,7 +268,7 @@ def _dress(ax: Axes, name: str, sizes: list[int]) -> None:
 
 
 def _caption(curves: pd.DataFrame) -> str:
-    """Trials and headroom, in words."""
+    """Caption with trials and headroom."""
     fewest, most = curves["trials"].min(), curves["trials"].max()
     trials = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     cut = "; arrows: T below the axis" if (curves["t"] < FLOOR).any() else ""
@@ -276,7 +276,7 @@ def _caption(curves: pd.DataFrame) -> str:
 
 
 def _shared_legend(figure: Figure) -> None:
-    """One legend below all panels, in as many lines as its names need."""
+    """Add one legend below all panels, in as many lines as its names need."""
     entries: dict[str, Any] = {}
     for ax in figure.axes:
         entries.update(zip(*reversed(ax.get_legend_handles_labels()), strict=True))

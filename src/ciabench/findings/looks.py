@@ -1,4 +1,4 @@
-"""How learners look in figures and on the page, and fonts for names in any script."""
+"""Styles of learners in figures and on the page, and fonts for names in any script."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -22,7 +22,7 @@ LINES = (
     ":",
     (0, (8, 2, 1, 2)),
 )
-"""Cycles of eight colours, seven markers and nine lines: no two of the first 56 learners share all three."""
+"""Cycles of eight colours, seven markers and nine line styles: no two of the first 56 learners share all three."""
 
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 DASHES = (
@@ -36,21 +36,21 @@ DASHES = (
     "2px,4px",
     "11px,3px,2px,3px",
 )
-"""Markers and lines in the words of plotly."""
+"""Plotly's names for the markers and line styles."""
 
 KNOWN = ("EM", "COV", "Winnow", "Perceptron", "NaiveBayes", "LogisticRegression")
-"""Learners whose look never depends on the others."""
+"""Learners whose style never depends on the others."""
 
 TEXT_CONTRAST = 4.5
 STRONGEST_CELL = 65
 """Largest share, in percent, of a learner's colour in the background of a cell."""
 
 LAST_RESORT = "Last Resort High-Efficiency"
-"""Font of matplotlib that draws a box with the script's sign for any character."""
+"""Font shipped with matplotlib that draws any character as a box showing its script."""
 
 
 class Scheme(NamedTuple):
-    """Colours of the page (as in report.css), and the contrast that lines must have against its panels."""
+    """Colours of the page (as in report.css), and the minimum contrast of lines against its panels."""
 
     paper: str
     card: str
@@ -65,7 +65,7 @@ SCHEMES = {
 
 
 def in_order(learners: Iterable[str]) -> list[str]:
-    """Learners that are known first, then the others by name.
+    """Known learners first, then the others by name.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _place(learner: str, learners: Iterable[str]) -> int:
 
 
 def style(learner: str, learners: Iterable[str]) -> dict[str, Any]:
-    """Colour, marker and line of one of some learners for matplotlib, distinct also in grey.
+    """Colour, marker and line style of one of the learners for matplotlib; distinct also in greyscale.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def style(learner: str, learners: Iterable[str]) -> dict[str, Any]:
 
 
 def page_style(learner: str, learners: Iterable[str]) -> dict[str, Any]:
-    """The same for the page; its colour and the strongest background of its cells for both colour schemes."""
+    """Style of a learner on the page; its colour and strongest cell background are given for both colour schemes."""
     place = _place(learner, learners)
     colors = {name: line_color(COLORS[place % len(COLORS)], scheme) for name, scheme in SCHEMES.items()}
     return {
@@ -128,31 +128,31 @@ def _luminance(color: str) -> float:
 
 
 def mixed(color: str, other: str, percent: int) -> str:
-    """So many percent of a colour in another, as `color-mix(in srgb, …)` does it."""
+    """Mix `percent` of a colour into another, as `color-mix(in srgb, …)` does."""
     share = percent / 100
     red, green, blue = (share * one + (1 - share) * two for one, two in zip(to_rgb(color), to_rgb(other), strict=True))
     return to_hex((red, green, blue))
 
 
 def line_color(color: str, scheme: Scheme) -> str:
-    """Colour with as little ink in it as its contrast against the panels needs."""
+    """Colour mixed with as little ink as sufficient contrast against the panels requires."""
     inked = (mixed(scheme.ink, color, percent) for percent in range(101))
     return next(one for one in inked if contrast(one, scheme.card) >= scheme.line_contrast)
 
 
 def strongest_cell(color: str, scheme: Scheme) -> int:
-    """Largest share of a colour in the background of a cell, in percent, that leaves its text readable."""
+    """Largest percentage of a colour in the background of a cell that leaves its text readable."""
     shares = range(STRONGEST_CELL, -1, -1)
     return next(one for one in shares if contrast(mixed(color, scheme.paper, one), scheme.ink) >= TEXT_CONTRAST)
 
 
 def plain(name: str) -> str:
-    """Name as matplotlib shows it unchanged, though it may look like a formula."""
+    """Name escaped so that matplotlib does not treat it as a formula."""
     return name.replace("$", r"\$")
 
 
 def make_readable(artist: Artist) -> None:
-    """Give the texts of a figure or axes fonts that have their characters; where none has them, boxes are drawn."""
+    """Give the texts of a figure or axes fonts that have their characters; characters in no font become boxes."""
     for text in artist.findobj(Text):
         assert isinstance(text, Text)
         families = list(text.get_fontfamily())
@@ -161,7 +161,7 @@ def make_readable(artist: Artist) -> None:
 
 
 def _missing(characters: str, families: tuple[str, ...]) -> frozenset[str]:
-    """Characters that the fonts of some families lack; the first 127 are in all."""
+    """Characters that the fonts of the families lack; ASCII is in all of them."""
     rare = {one for one in characters if one > "\x7f"}
     for family in families if rare else ():
         rare -= _covered(font_manager.findfont(font_manager.FontProperties(family=[family])), frozenset(rare))
@@ -170,7 +170,7 @@ def _missing(characters: str, families: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def _fonts_with(characters: frozenset[str]) -> tuple[str, ...]:
-    """Installed fonts that together have these characters, and the last resort for what remains."""
+    """Installed fonts that together have these characters, and the last-resort font if any are left."""
     chosen, missing = [], characters
     for name, path in _upright_fonts():
         if covered := _covered(path, missing):
@@ -182,7 +182,7 @@ def _fonts_with(characters: frozenset[str]) -> tuple[str, ...]:
 
 
 def _upright_fonts() -> Iterator[tuple[str, str]]:
-    """Names and files of upright fonts of normal weight, those without serifs first."""
+    """Names and files of upright fonts of normal weight, sans-serif ones first."""
     entries = (
         entry
         for entry in font_manager.fontManager.ttflist
@@ -192,7 +192,7 @@ def _upright_fonts() -> Iterator[tuple[str, str]]:
 
 
 def _covered(path: str, characters: frozenset[str]) -> frozenset[str]:
-    """Those of some characters that a font can draw."""
+    """The characters that a font can draw."""
     try:
         font = font_manager.get_font(path)
         return frozenset(one for one in characters if font.scalable and font.get_char_index(ord(one)))

@@ -6,11 +6,11 @@ PARAMETERS = ["n", "k", "b"]
 FIGURE_ORDER = ["b", "k", "n"]
 
 Grid = list[list[str | None]]
-"""Names of worlds by line and column; None leaves a place empty."""
+"""Names of worlds by row and column; None leaves a place empty."""
 
 
 def select(worlds: pd.DataFrame) -> pd.DataFrame:
-    """n, k and b of the worlds that have them, in the order of the paper's figures; none if they differ otherwise.
+    """n, k and b of the worlds that have them, in the order of the paper's figures; empty if they differ otherwise.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def select(worlds: pd.DataFrame) -> pd.DataFrame:
 
 
 def arrange(worlds: pd.DataFrame) -> Grid:
-    """Grid of selected worlds: a line per b and n, a column per k.
+    """Grid of the selected worlds: a row per b and n, a column per k.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pictures of a difference, a model and a fit, in the style that the user has set."""
+"""Plots of a difference, a model and a fit, in the user's matplotlib style."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,16 +17,16 @@ from ciabench.world.scoring import Scorer
 
 
 def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None = None) -> Axes:
-    """Plot T of one learner minus T of another against sample size, with 95% intervals, a line per world.
+    """Plot T of one learner minus T of another against sample size, with 95% intervals, one line per world.
 
     Parameters
     ----------
     rows : DataFrame
-        Results, as `learning_curve` or a store gives them.
+        Results, as returned by `learning_curve` or read from a store.
     first : str
-        Name of a learner; the line lies above zero where it is ahead.
+        Name of a learner; the line is above zero where this learner is ahead.
     second : str
-        Name of the learner that it is compared with.
+        Name of the learner to compare it with.
     ax : Axes, optional
         Where to draw (default: a new figure).
 
@@ -55,7 +55,7 @@ def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None
 
 
 def plot_model(model: CIAModel, ax: Axes | None = None) -> Axes:
-    """Plot the probability of the target and of every attribute, by hidden value; the title gives its difficulty.
+    """Plot the probability of the target and of every attribute by hidden value; the title gives the difficulty.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def plot_restarts(em: EM, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     em : EM
-        Fitted model.
+        Fitted classifier.
     ax : Axes, optional
         Where to draw (default: a new figure).
 

@@ -1,6 +1,6 @@
 """Regression-testing T curves: a pytest plug-in with the fixture `t_curve_regression`.
 
-Only pytest is imported here, so that the plug-in costs a project without T curves nothing.
+Only pytest is imported at first, so that the plug-in costs nothing in a project without T curves.
 """
 
 import warnings
@@ -63,11 +63,12 @@ class TCurveRegression:
         Parameters
         ----------
         rows : DataFrame
-            As returned by `learning_curve`; give it a `random_state`: trials on the same models are far more sensitive.
+            As returned by `learning_curve`. Give it a `random_state`: comparing trials on the same models is far more
+            sensitive.
         name : str
             Name of the baseline.
         exact : bool
-            Whether both must have the same rows, equal to the last bit; for the platform that wrote the baseline.
+            Whether the rows of both must be bit-identical; for the platform that wrote the baseline.
         """
         __tracebackhide__ = True
         path = self.folder / f"{name}.csv"
@@ -80,7 +81,7 @@ class TCurveRegression:
 
 
 def _write(rows: "pd.DataFrame", path: Path) -> None:
-    """Write a baseline without timings; equal results are equal bytes, whatever their order."""
+    """Write a baseline without timings; equal results give equal bytes, whatever their order."""
     from ciabench.findings.regression import distinct_rows
     from ciabench.lab.storage.rows import read
     from ciabench.lab.storage.view import LABELS, MEASURES, WORLD
@@ -105,12 +106,12 @@ def _judge(rows: "pd.DataFrame", path: Path, exact: bool) -> None:
 
 
 def _compared(rows: "pd.DataFrame", path: Path, exact: bool) -> "Comparison":
-    """Compare with a baseline; a file that cannot be compared with fails the test in one line."""
+    """Compare with a baseline; an unusable baseline fails the test with one line."""
     __tracebackhide__ = True
     from ciabench.errors import StoreError
     from ciabench.findings.regression import compare, distinct_rows
 
-    distinct_rows(rows)  # A mistake in the rows is not one of the baseline.
+    distinct_rows(rows)  # An error in the rows must not be blamed on the baseline.
     try:
         return compare(rows, path, exact=exact)
     except StoreError as error:

@@ -1,14 +1,14 @@
 """Regression-testing T curves: two result sets → same, changed, or not enough data, for every point and every curve.
 
-A world is compared *paired*, on the trials that both sets share, where most of these have the same models (equal
-S_best and S_const), and *unpaired*, on all trials, otherwise. Tested are the mean of T at every point and, for every
-curve, a mean of T over its sizes. T is heavy-tailed and paired differences are mostly zero, so no distribution is
+A world is compared *paired*, on the trials that both sets share, if most of these have the same models (equal S_best
+and S_const), and otherwise *unpaired*, on all trials. The mean of T is tested at every point, and a mean of T over all
+sizes for every curve. T is heavy-tailed and paired differences are mostly zero, so no distribution is
 assumed: the studentized differences are compared with those that arise by chance when the signs of whole trials are
-flipped at random (paired) or all trials are dealt out anew (unpaired). *Changed* is what exceeds the largest statistic
-of all points and curves in all but `FALSE_ALARMS` of the draws, so that the rate of false alarms holds for the
-comparison as a whole; the aim is 0.5%, so that a measurement can confirm 1%. A curve's mean weights a size by
-1 / (noise² + `SMALLEST_DROP`²): the plain mean, dominated by the noise of the smallest sizes, misses drops that this
-one finds. `experiments/regression_power.py` measures both rates.
+flipped at random (paired) or all trials are reassigned to the two sets at random (unpaired). A point or curve has
+*changed* if it exceeds the largest statistic of all points and curves in all but `FALSE_ALARMS` of the draws, so that
+the false-alarm rate holds for the comparison as a whole; the aim is 0.5%, so that a measurement can confirm 1%. A
+curve's mean weights a size by 1 / (noise² + `SMALLEST_DROP`²): the plain mean, dominated by the noise of the smallest
+sizes, misses drops that this one detects. `experiments/regression_power.py` measures both rates.
 """
 
 import math
@@ -29,18 +29,18 @@ from ciabench.lab.storage.rows import Source, read
 from ciabench.lab.storage.view import LABELS, MEASURES, WORLD
 
 FALSE_ALARMS = 0.005
-"""Probability that a comparison of identically distributed results finds any change."""
+"""Probability that a comparison of identically distributed results reports any change."""
 
 SMALLEST_DROP, POWER = 0.05, 0.95
-"""A drop in T that must be found with this probability before equality is believed."""
+"""A drop in T that must be detectable with this probability before a curve is called the same."""
 
 Z_POWER = NormalDist().inv_cdf(POWER)
 
 LEAST_LIMIT = 1.0
-"""|t| of a column in which a single trial differs, whatever it does there."""
+"""|t| of a column in which a single trial differs, by whatever amount."""
 
 NUMBERS = MEASURES[:-1]
-"""What two sets may differ in: everything but timings."""
+"""Columns that are compared: all measures but timings."""
 
 KINDS: dict[str, type] = {WORLD: object, "trial": int, "size": int, "learner": object, **dict.fromkeys(NUMBERS, float)}
 
@@ -53,22 +53,22 @@ Row = Mapping[Any, Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found.
+    """Result of `compare`.
 
     Attributes
     ----------
     verdict : {"same", "changed", "not enough data"}
-        Of all curves together.
+        Verdict on all curves together.
     points : DataFrame
         One row per world, learner and size: world, learner, size, is_paired, trials (of the smaller set), old and new
-        (mean T), difference, low and high (simultaneous interval), trials_needed (to find a drop of 0.05), verdict,
-        shared (rows of both sets), differing (those with different numbers).
+        (mean T), difference, low and high (simultaneous interval), trials_needed (to detect a drop of 0.05), verdict,
+        shared (rows that both sets have), differing (those with different numbers).
     curves : DataFrame
-        The same for the weighted means over sizes; a curve has also changed where one of its points has.
+        The same for the weighted means over sizes; a curve has also changed if one of its points has.
     unmatched : list of str
         Points that only one of the sets has; they are not compared.
     rows_of_one_set : int
-        Rows that only one of the sets has; they are no change.
+        Rows that only one of the sets has; they do not count as a change.
     """
 
     verdict: Change
@@ -78,7 +78,7 @@ class Comparison:
     rows_of_one_set: int = 0
 
     def report(self) -> str:
-        """Describe every curve, and the points that changed, in words."""
+        """Describe every curve, and every point that changed, in words."""
         lines: list[str] = [self.verdict]
         for curve in self.curves.to_dict("records"):
             lines.append(_curve_line(curve))
@@ -103,10 +103,9 @@ def compare(new: Source, baseline: Source, *, exact: bool = False) -> Comparison
     new : path or DataFrame
         A store, an exported table, or rows of `learning_curve`.
     baseline : path or DataFrame
-        What it is compared with.
+        Results to compare with.
     exact : bool
-        Whether any difference, down to the last bit, between the rows that both sets have is a change; for results of
-        one platform.
+        Whether the rows that both sets have must be bit-identical; for results of one platform.
 
     Returns
     -------
@@ -142,14 +141,14 @@ def compare(new: Source, baseline: Source, *, exact: bool = False) -> Comparison
 
 @dataclass(frozen=True)
 class _Block:
-    """The points and curves of one world, tested; `labels` has one row each, without a size for a curve."""
+    """Tested points and curves of one world; `labels` has a row for each, without a size for a curve."""
 
     labels: pd.DataFrame
     is_paired: bool
     tested: Differences
 
     def table(self, limit: float, n_tests: int) -> pd.DataFrame:
-        """Numbers and verdicts, where |t| above `limit` is a change."""
+        """Numbers and verdicts; |t| above `limit` is a change."""
         tested, clear = self.tested, self.tested.error == 0
         margin = np.where(clear, 0.0 if math.isfinite(limit) else np.inf, limit * np.where(clear, 1.0, tested.error))
         is_sharp = (limit + Z_POWER) * np.where(clear, np.inf, tested.error) <= SMALLEST_DROP
@@ -168,7 +167,7 @@ class _Block:
 
 
 def _trials_needed(tested: Differences, limit: float, n_tests: int) -> Floats:
-    """Trials after which the smallest drop would be found, more than there are; infinite where nothing is known."""
+    """Trials needed to detect the smallest drop, more than there are now; infinite if the error is unknown."""
     planned = min(limit, NormalDist().inv_cdf(1 - FALSE_ALARMS / 2 / n_tests)) + Z_POWER
     needed = np.ceil(np.maximum(tested.trials, 1) * (planned * tested.error / SMALLEST_DROP) ** 2)
     fewest_flips = math.ceil(1 - math.log2(FALSE_ALARMS))
@@ -177,7 +176,7 @@ def _trials_needed(tested: Differences, limit: float, n_tests: int) -> Floats:
 
 
 def distinct_rows(source: Source) -> pd.DataFrame:
-    """Labels and numbers of a result set, each row once; parameters of its worlds are not needed."""
+    """Labels and numbers of a result set, without the parameters of its worlds; refuses duplicate rows."""
     rows = read(source).rows[[*LABELS, *NUMBERS]].astype(KINDS)
     twice = rows[rows.duplicated(LABELS)]
     if len(twice):
@@ -216,7 +215,7 @@ def _wide(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_curves(values: Floats, weights: Floats, learners: Any) -> Floats:
-    """Append to the points of a world the weighted mean over those points of each learner that have any T."""
+    """Append to the points of a world each learner's weighted mean over its points, omitting those without any T."""
     own = [(learners == learner) & np.isfinite(weights) for learner in pd.unique(learners)]
     nothing = np.full(len(values), np.nan)
     means = [np.average(values[:, its], axis=1, weights=weights[its]) if its.any() else nothing for its in own]
@@ -224,7 +223,7 @@ def _with_curves(values: Floats, weights: Floats, learners: Any) -> Floats:
 
 
 def _shared_trials(new: pd.DataFrame, old: pd.DataFrame) -> "pd.Index[int] | None":
-    """Trials that have the same model in both sets, if most of the trials of both sets do."""
+    """Trials that have the same model in both sets, if most of the shared trials do; otherwise None."""
     models = [rows.groupby("trial")[["best", "constant"]].first() for rows in (new, old)]
     common = models[0].index.intersection(models[1].index)
     is_same = ((models[0].loc[common] - models[1].loc[common]).abs() <= SAME_MODEL).all(axis=1)
@@ -237,7 +236,7 @@ def _variance(values: Floats) -> Floats:
 
 
 def _matched(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
-    """Rows of either set: labels, whether both sets have it, and whether their numbers differ."""
+    """Rows of either set: labels, whether both sets have the row, and whether its numbers differ."""
     both = new.merge(old, on=LABELS, how="outer", suffixes=("", "_old"), indicator="source")
     values, others = (both[[f"{name}{suffix}" for name in NUMBERS]].to_numpy() for suffix in ("", "_old"))
     is_equal = (values == others) | (np.isnan(values) & np.isnan(others))
@@ -246,7 +245,7 @@ def _matched(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
 
 
 def _concluded(table: pd.DataFrame, matched: pd.DataFrame, exact: bool) -> Comparison:
-    """Curves and points, with what the points mean for the curves and those for the whole."""
+    """Comparison in which changed points count for their curves, and curves for the verdict."""
     counted = matched.groupby(POINT)[["shared", "differing"]].sum().reset_index()
     points = table.dropna(subset="size").astype({"size": int}).merge(counted)
     curves = table[table["size"].isna()].drop(columns="size")
@@ -272,14 +271,14 @@ def _curve_name(curve: Row) -> str:
 
 
 def _curve_line(curve: Row) -> str:
-    """Verdict on a curve, and what it rests on."""
+    """Verdict on a curve, and the trials behind it."""
     how = "paired" if curve["is_paired"] else "unpaired"
     line = f"{_curve_name(curve)}: {curve['verdict']} ({curve['trials']} trials, {how})"
     if curve["verdict"] != "not enough data":
         return line
     if not math.isfinite(curve["trials_needed"]):
-        return f"{line}; more are needed to find a drop of {SMALLEST_DROP}"
-    return f"{line}; about {curve['trials_needed']:.0f} are needed to find a drop of {SMALLEST_DROP}"
+        return f"{line}; more are needed to detect a drop of {SMALLEST_DROP}"
+    return f"{line}; about {curve['trials_needed']:.0f} are needed to detect a drop of {SMALLEST_DROP}"
 
 
 def _numbers(tested: Row) -> str:

@@ -1,7 +1,7 @@
-"""One self-contained HTML page of results: curves, differences, claims, failures, and how to make it all again.
+"""A self-contained HTML page of results: curves, differences, claims, failures, and how to reproduce them.
 
-Whatever results hold (names of worlds, parameters and learners, errors, provenance) reaches the page as escaped text
-or as JSON in which no tag can start. `page/` beside this file has the template, the style and the script.
+Everything from the results (names of worlds, parameters and learners, errors, provenance) reaches the page as escaped
+text, or as JSON in which no tag can start. `page/` beside this file holds the template, the style and the script.
 """
 
 import json
@@ -36,7 +36,7 @@ DIGITS = 6
 
 
 class Part(NamedTuple):
-    """One source of the page: what it is called (unlike all others), its file, and what was read from it."""
+    """One source of the page: its unique name, its file, and what was read from it."""
 
     name: str
     file: str
@@ -44,30 +44,30 @@ class Part(NamedTuple):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What is known of its making; empty where nothing is."""
+        """Its provenance; empty if unknown."""
         return self.reading.provenance or {}
 
     @property
     def experiment(self) -> dict[str, Any]:
-        """Experiment that made it; empty where that is not known."""
+        """Experiment that it comes from; empty if unknown."""
         spec = self.provenance.get("experiment")
         return spec if isinstance(spec, dict) else {}
 
 
 def write_report(sources: Source | Iterable[Source], path: str | Path) -> None:
-    """Write the page of one or several stores and tables, whole or not at all."""
+    """Write the page of one or more stores and tables, completely or not at all."""
     html = page(sources)
     with written_whole(path) as unfinished:
         unfinished.write_text(html, encoding="utf-8")
 
 
 def page(sources: Source | Iterable[Source]) -> str:
-    """HTML of one or several stores and tables, with all that it needs in it."""
+    """HTML page of one or more stores and tables, with everything it needs embedded."""
     parts = _parts([sources] if isinstance(sources, str | Path | pd.DataFrame) else list(sources))
     frames = [part.reading.rows for part in parts if not part.reading.rows.empty]
     if not frames:
         named = ", ".join(part.file for part in parts) or "no source"
-        raise StoreError(f"{named}: no trial is finished; there is nothing to show yet.")
+        raise StoreError(f"{named}: no trial is finished, so there is nothing to show yet.")
     rows = combined(frames)
     failures = [failure for part in parts for failure in part.reading.failures]
     title = " + ".join(part.name for part in parts)
@@ -90,12 +90,12 @@ def page(sources: Source | Iterable[Source]) -> str:
 
 
 def _trusted(source: str) -> Markup:
-    """Text that goes onto the page as it is: files of this package and of plotly, nothing from results."""
+    """Text that is not escaped: files of this package and of plotly, never anything from results."""
     return Markup(source)  # nosec B704
 
 
 def _parts(sources: Sequence[Source]) -> list[Part]:
-    """Read all sources, and give each a name of its own."""
+    """Read all sources, and give each a unique name."""
     parts: list[Part] = []
     for source in sources:
         file = "rows" if isinstance(source, pd.DataFrame) else Path(source).name
@@ -119,12 +119,12 @@ def _asked_for(part: Part) -> list[str]:
 
 
 def _list(value: Any) -> list[Any]:
-    """A list as it is, and nothing in place of anything else."""
+    """A list as it is; anything else as an empty list."""
     return value if isinstance(value, list) else []
 
 
 def _curve_data(rows: pd.DataFrame, asked_for: Iterable[str] = ()) -> dict[str, Any]:
-    """All that the script draws; `asked_for` are learners that are listed even without scores."""
+    """Everything that the script draws; learners in `asked_for` are listed even without scores."""
     curves, worlds, found = _bars(rows), worlds_of(rows), in_order(rows["learner"])
     grids = _grids(worlds)
     order = [name for grid in grids for name in grid["worlds"] if name is not None]
@@ -153,7 +153,7 @@ def _bars(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _grids(worlds: pd.DataFrame) -> list[dict[str, Any]]:
-    """The paper's worlds in the columns of its overview, then the others in their order, in any number of columns."""
+    """The paper's worlds in the columns of its overview, then the others in order, in any number of columns."""
     own = paper.select(worlds)
     lines = paper.arrange(own)
     others = [name for name in worlds.index if name not in own.index]
@@ -162,7 +162,7 @@ def _grids(worlds: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _panel(name: str, parameters: "pd.Series[Any]", curves: pd.DataFrame) -> dict[str, Any]:
-    """One world: its name and parameters, what is common to its trials, and the curve of every learner."""
+    """One world: name, parameters, number of trials, mean constant success and headroom, and the learners' curves."""
     columns = ["size", "trials", *(f"{statistic}{end}" for statistic in STATISTICS for end in ("", "_low", "_high"))]
     return {
         "world": name,
@@ -175,7 +175,7 @@ def _panel(name: str, parameters: "pd.Series[Any]", curves: pd.DataFrame) -> dic
 
 
 def _simple(value: Any) -> Any:
-    """Value of a parameter for JSON; None where a world does not have it."""
+    """Value of a parameter for JSON; None if a world does not have it."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
@@ -183,13 +183,13 @@ def _simple(value: Any) -> Any:
 
 
 def _cells(differences: pd.DataFrame) -> list[list[Any]]:
-    """World, size, trials, difference, low and high of every cell of the heat map."""
+    """World, size, trials, difference, low and high for every cell of the heat map."""
     columns = [WORLD, "size", "trials", "difference", "low", "high"]
     return [list(cell) for cell in differences[columns].itertuples(index=False, name=None)]
 
 
 def _summary(parts: Sequence[Part], data: dict[str, Any]) -> str:
-    """How much the page shows, in words."""
+    """Summary of what the page shows."""
     counts = [part.reading.counts for part in parts if part.reading.counts is not None]
     in_tables = sum(len(part.reading.rows) for part in parts if part.reading.counts is None)
     done, wanted, failed = (sum(getattr(one, name) for one in counts) for name in ("done", "scores_wanted", "failed"))
@@ -209,12 +209,12 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _experiment_file(part: Part) -> dict[str, str]:
-    """File from which a source can be made again."""
+    """File from which a source can be reproduced."""
     return {"name": part.name, "text": json.dumps(part.provenance, indent=2)}
 
 
 def _origins(part: Part) -> list[tuple[str, str]]:
-    """Labels and values of what is known of the making of a source."""
+    """Labels and values of what is known about the provenance of a source."""
     spec = part.experiment
     known = [
         ("seed", spec.get("seed")),
@@ -228,7 +228,7 @@ def _origins(part: Part) -> list[tuple[str, str]]:
 
 
 def _software(environment: dict[str, Any]) -> str:
-    """Package, commit, Python and machine, as far as they are known."""
+    """Package, commit, Python and machine, as far as known."""
     commit = environment.get("commit")
     changes = " with changes" if environment.get("dirty") else ""
     named = [
@@ -248,7 +248,7 @@ def _libraries(environment: dict[str, Any]) -> str:
 
 
 def _commands(parts: Sequence[Part]) -> list[str]:
-    """Shell commands that make the page again from the experiments that it holds."""
+    """Shell commands that reproduce the page from the experiments embedded in it."""
     runs, sources = [], []
     for part in parts:
         if not part.experiment:
@@ -262,7 +262,7 @@ def _commands(parts: Sequence[Part]) -> list[str]:
 
 
 def _finite(value: Any) -> Any:
-    """Replace numbers that JSON cannot hold by None; keep six digits of the others."""
+    """Replace numbers that JSON cannot represent with None; round the others to six decimals."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

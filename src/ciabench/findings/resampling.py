@@ -1,7 +1,7 @@
-"""Differences between two sets of trials, and their distribution by chance alone: numpy only.
+"""Differences between two sets of trials, and their distribution under chance alone.
 
-Every test below takes `new` and `old` (trials, columns), NaN where a trial has no value; all columns of a trial are
-resampled together, so that the largest of many statistics is tested at a level that holds however they depend.
+Each test takes `new` and `old` (trials, columns), NaN where a trial has no value. All columns of a trial are resampled
+together, so that the level of the largest of many statistics holds however they depend on each other.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ DRAWS = 4_999
 
 
 class Differences(NamedTuple):
-    """Trials and means of the columns, their difference with its standard error, and |t| of every draw of chance."""
+    """Trials and means of the columns, their differences with standard errors, and |t| of every random draw."""
 
     trials: NDArray[np.int64]
     new: Floats
@@ -31,7 +31,7 @@ class Differences(NamedTuple):
 
 
 def paired(new: Floats, old: Floats, rng: np.random.Generator) -> Differences:
-    """Compare the same trials run twice; by chance, the sign of a trial's differences is flipped.
+    """Compare the same trials run twice; chance is simulated by flipping the signs of whole trials' differences.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def paired(new: Floats, old: Floats, rng: np.random.Generator) -> Differences:
 
 
 def unpaired(new: Floats, old: Floats, rng: np.random.Generator) -> Differences:
-    """Compare different trials; by chance, all trials are assigned to the two sets anew.
+    """Compare different trials; chance is simulated by reassigning all trials to the two sets.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def unpaired(new: Floats, old: Floats, rng: np.random.Generator) -> Differences:
 
 
 def column_means(values: Floats) -> Floats:
-    """Means of the columns without their missing values; NaN where all are missing.
+    """Means of the columns, ignoring missing values; NaN if all are missing.
 
     Examples
     --------
@@ -93,9 +93,9 @@ def column_means(values: Floats) -> Floats:
 
 
 def critical_value(largest: Floats, level: float) -> float:
-    """Value that the largest |t| of all columns exceeds by chance with probability `level` at most.
+    """Value that the largest |t| of all columns exceeds by chance with probability at most `level`.
 
-    A little larger than the quantile, so that rounding makes no change.
+    It is slightly larger than the quantile, so that rounding errors do not count as a change.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def _moments(side: Floats, filled: Floats, present: Floats) -> tuple[Floats, Flo
 
 
 def _variance(squares: Floats, means: Floats, trials: Any) -> Floats:
-    """Variance from Σ d², without rounding noise; infinite for fewer than two trials."""
+    """Variance from Σ d², with rounding noise set to zero; infinite for fewer than two trials."""
     mean_square = squares / np.maximum(trials, 1)
     variance = mean_square - means**2
     variance = np.where(variance > 1e-12 * mean_square, variance, 0.0)
@@ -122,7 +122,7 @@ def _variance(squares: Floats, means: Floats, trials: Any) -> Floats:
 
 
 def _ratio(difference: Floats, error: Floats) -> Floats:
-    """|difference| / error, where 0 / 0 is 0 and a constant difference is infinitely large."""
+    """|difference| / error, where 0 / 0 is 0 and any other difference with error 0 is infinitely large."""
     size = np.abs(difference)
     clear = np.where(size > 0, np.inf, 0.0)
     return np.divide(size, error, out=clear, where=error > 0)

@@ -1,4 +1,4 @@
-"""Results of experiments, for people to look at: rows, counts, and a table of mean T."""
+"""Results of experiments for display: rows, counts, and a table of mean T."""
 
 from html import escape
 

@@ -12,7 +12,7 @@ from ciabench.findings.spelling import of_pairs
 from ciabench.lab.storage.view import LABELS, WORLD
 
 SAME_MODEL = 1e-9
-"""S_best and S_const of one model differ by less than this between platforms."""
+"""Largest difference in S_best or S_const of the same model between platforms."""
 
 
 PAIRS = "pairs of words"
@@ -20,7 +20,7 @@ PAIRS = "pairs of words"
 
 
 def combined(sources: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Rows of several result sets in one, each once; sets that disagree about the same trial are refused.
+    """Combine the rows of several result sets, each row once; refuse sets that disagree about the same trial.
 
     Examples
     --------
@@ -67,14 +67,14 @@ class Data:
         return Estimate.of(values)
 
     def sizes(self, world: str, *learners: str, most: float = np.inf) -> list[int]:
-        """Sizes up to `most` at which any of the learners was measured, in order; there must be one."""
+        """Sizes up to `most` at which any of the learners was measured, in order; raises if there are none."""
         sizes = sorted(int(size) for size in self.select(world, *learners)["size"].unique() if size <= most)
         if not sizes:
             raise StoreError(f"no rows at sizes up to {most:g} for {world}")
         return sizes
 
     def select(self, world: str, *learners: str) -> pd.DataFrame:
-        """Rows of some learners on one world; says what is missing."""
+        """Rows of the learners on one world; raises an error that names what is missing."""
         if world not in self._by_world:
             raise StoreError(f"no rows of {world}")
         rows = self._by_world[world]

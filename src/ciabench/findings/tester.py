@@ -1,11 +1,11 @@
-"""The tester of claims: applies the levels to the statements that claims make of rows.
+"""Tests claims: applies significance levels to the statements that claims make about rows.
 
-Levels. The paper's claims together are called reproduced wrongly with probability 5% at most, and those beyond the
-paper, whose ids start with B, have 5% of their own: a claim is tested at 5% / (number of claims of its kind). All
-statements of a claim must be shown, each at that level, which needs no further correction. One is enough to contradict
-it: that is tested at the level of the claim / (number of statements that it made of these rows). A statement about the
-clearest of several sizes is shown at the level / (number of sizes). Statements that bring their own interval are judged
-by it, whatever the level.
+Levels. The probability of wrongly calling any of the paper's claims reproduced is at most 5%; claims beyond the paper,
+whose ids start with B, have another 5%. So a claim is tested at 5% / (number of claims of its kind). All statements of
+a claim must be shown, each at that level, which needs no further correction. A single one suffices to contradict it:
+that is tested at the level of the claim / (number of statements that it makes about these rows). A statement about the
+clearest of several sizes is tested at the level / (number of sizes). Statements with an interval of their own are
+judged by it, whatever the level.
 """
 
 import json
@@ -27,7 +27,7 @@ from ciabench.findings.evidence import (
 from ciabench.findings.selection import Data
 
 ERROR_RATE = 0.05
-"""Of all claims of the paper together, and of all those beyond it."""
+"""Error rate of all claims of the paper together, and of all claims beyond it."""
 
 REFERENCE = "reference_claims.json"
 SHOWN_CULPRITS = 3
@@ -37,7 +37,7 @@ Test = Callable[[Data], Statements]
 
 
 class Claim(NamedTuple):
-    """What a claim says, the worlds that it is about (none: it needs no rows), and the statements it makes of rows."""
+    """A claim: its text, the worlds it is about (none if it needs no rows), and the test that makes its statements."""
 
     text: str
     worlds: tuple[str, ...]
@@ -45,7 +45,7 @@ class Claim(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A claim, what was found, the tests behind it, and what the committed reference found.
+    """The verdict on a claim, the tests behind it, and the verdict of the committed reference.
 
     Parameters
     ----------
@@ -57,9 +57,11 @@ class Finding(NamedTuple):
     note : str
         What decided the verdict, in words.
     trials : str
-        Trials behind the evidence, such as "100", or "40 to 300" from fewest to most; empty where there are none.
-    reference_verdict, reference_trials : str, optional
-        The same of the committed reference; None when the reference itself is tested.
+        Trials behind the evidence, such as "100", or "40 to 300" from fewest to most; empty if there are none.
+    reference_verdict : str, optional
+        Verdict of the committed reference; None when the reference itself is tested.
+    reference_trials : str, optional
+        Trials of the committed reference; None when the reference itself is tested.
     """
 
     id: str
@@ -73,7 +75,7 @@ class Finding(NamedTuple):
 
 
 def findings_of(claims: Mapping[str, Claim], data: Data, reference: Mapping[str, Mapping[str, str]]) -> list[Finding]:
-    """Test the claims of which at least one world is among the rows; those that need no rows only beside others."""
+    """Test the claims with at least one world among the rows; if there are any, also the claims that need no rows."""
     is_about = {identity: any(map(data.holds, claim.worlds)) for identity, claim in claims.items()}
     if not any(is_about.values()):
         return []
@@ -94,14 +96,14 @@ def error_rate(identity: str, claims: Iterable[str]) -> float:
 
 
 def reference_verdicts() -> dict[str, dict[str, str]]:
-    """Verdicts of the committed reference, and their trials, by id of the claim."""
+    """Verdicts of the committed reference and their trials, by id of the claim."""
     text = (files("ciabench.findings") / REFERENCE).read_text(encoding="utf-8")
     found: dict[str, dict[str, str]] = json.loads(text)
     return found
 
 
 def _beside(finding: Finding, reference: Mapping[str, str] | None) -> Finding:
-    """Finding with what the reference found, where that is known."""
+    """Finding with the verdict of the reference, if there is one."""
     if reference is None:
         return finding
     return finding._replace(reference_verdict=reference["verdict"], reference_trials=reference["trials"])

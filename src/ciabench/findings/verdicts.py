@@ -1,6 +1,6 @@
 """Findings on the claims as text: a table for the terminal, Markdown and JSON for files.
 
-Beside a verdict stands that of the committed reference, with its trials: few trials of one's own often decide nothing.
+Each verdict is shown with that of the committed reference and its trials, because a few trials often decide nothing.
 """
 
 import json
@@ -27,7 +27,7 @@ def to_table(findings: Sequence[Finding]) -> Table:
 
 
 def to_markdown(findings: Sequence[Finding]) -> str:
-    """Markdown table of the verdicts, then one of every test behind them."""
+    """Markdown table of the verdicts, followed by a table of all tests behind them."""
     lines = ["| id | claim | verdict | evidence |", "|---|---|---|---|"]
     for one in findings:
         cell = "; ".join([f"**{one.verdict}**{_trials(one.trials)}", *_reference(one)])
@@ -42,7 +42,7 @@ def to_markdown(findings: Sequence[Finding]) -> str:
 
 
 def to_json(findings: Sequence[Finding]) -> str:
-    """JSON list of the findings, each with its evidence; numbers that are not finite become null."""
+    """JSON list of the findings with their evidence; non-finite numbers become null."""
     has_reference = any(finding.reference_verdict for finding in findings)
     entries = [
         {
@@ -55,7 +55,7 @@ def to_json(findings: Sequence[Finding]) -> str:
 
 
 def to_reference(findings: Sequence[Finding]) -> str:
-    """JSON of the verdicts alone: what the package keeps of its reference."""
+    """JSON of the verdicts and trials only, which the package ships as its reference."""
     kept = {finding.id: {"verdict": finding.verdict, "trials": finding.trials} for finding in findings}
     return json.dumps(kept, indent=2) + "\n"
 
@@ -65,7 +65,7 @@ def _trials(trials: str | None) -> str:
 
 
 def _reference(finding: Finding) -> list[str]:
-    """What the reference found, in words, where that is known."""
+    """Verdict of the reference in words, if there is one."""
     if finding.reference_verdict is None:
         return []
     return [f"reference: {finding.reference_verdict}{_trials(finding.reference_trials)}"]

@@ -55,7 +55,7 @@ def run_experiment(
     scheduler : str, optional
         Address of a running Dask cluster (default: a local one is started).
     retry_failed : bool
-        Whether to compute scores that failed before again.
+        Whether to recompute scores that failed before.
     progress : {"full", "bar", "silent"}
         "full" and "bar" show a bar in a terminal or notebook; elsewhere, "full" prints lines.
 

@@ -8,7 +8,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const coarse = matchMedia("(pointer: coarse)");
 const BARS = {
   t: "Means over trials; bars: standard error. Arrows: T below the axis.",
-  pooled: "Gains over the constant rule, summed over trials, divided by those of the best rule; bars: 95% bootstrap interval. Arrows: below the axis.",
+  pooled: "Gain over the constant rule, summed over trials, divided by that of the best rule; bars: 95% bootstrap interval. Arrows: ratio below the axis.",
   success: "Means over trials; bars: standard error. Lines: the best rule (solid) and the best constant rule (dotted).",
 };
 const state = { off: new Set(), statistic: "t", axis: "log", printing: false };
@@ -49,7 +49,7 @@ function trace(panel, learner) {
 
 const present = (panel) => shown().filter((learner) => learner.name in panel.curves);
 
-/* Arrows at the floor, one for each learner whose value lies below, side by side. */
+/* Arrows side by side at the floor, one for each learner whose value is below it. */
 function arrows(panel) {
   if (state.statistic === "success") return [];
   const below = new Map();
@@ -128,7 +128,7 @@ function addPanel(panel, position) {
   const caption = element("figcaption", "");
   const note = `${panel.trials.toLocaleString("en")} ${panel.trials === 1 ? "trial" : "trials"}, mean headroom ${number(panel.headroom)}`;
   caption.append(element("h3", panel.world), element("span", note, { class: "note" }));
-  const label = `Curves of ${panel.world}; left and right arrow keys read the values`;
+  const label = `Curves of ${panel.world}; use the left and right arrow keys to read values`;
   const plot = element("div", "", { class: "plot", "data-panel": position, tabindex: 0, role: "img", "aria-label": label });
   plot.addEventListener("keydown", step);
   figure.append(caption, plot);
@@ -265,7 +265,7 @@ function save(text, type, name) {
 
 function toCsv(rows) {
   const quoted = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  /* A text that begins as a formula would be run by spreadsheets. */
+  /* Spreadsheets would run text that begins like a formula. */
   const text = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? ""));
   return rows.map((row) => row.map((value) => quoted(text(value))).join(",")).join("\n") + "\n";
 }
