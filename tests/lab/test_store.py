@@ -62,9 +62,7 @@ def test_additions_continue(opened, change):
 
 def test_another_seed_is_refused_in_one_line(opened):
     opened().close()
-    with pytest.raises(
-        StoreError, match="holds results of seed 1997, and the experiment now has seed 3; give"
-    ):
+    with pytest.raises(StoreError, match="holds results of seed 1997, and the experiment now has seed 3; give"):
         opened(seed=3)
     opened().close()
 
@@ -115,9 +113,7 @@ def test_reading_leaves_no_files_behind(opened, tmp_path):
 def test_a_store_of_the_first_schema_is_refused_in_one_line_that_says_what_to_do(opened, tmp_path):
     opened().close()
     sqlite3.connect(tmp_path / "small.db").execute("PRAGMA user_version = 1").connection.close()
-    with pytest.raises(
-        StoreError, match=r"older ciabench \(schema 1, now 2\); move it away and run the"
-    ):
+    with pytest.raises(StoreError, match=r"older ciabench \(schema 1, now 2\); move it away and run the"):
         Store(tmp_path / "small.db")
 
 
