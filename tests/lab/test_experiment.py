@@ -140,7 +140,7 @@ def test_worlds_are_named_as_learners_are_and_every_list_makes_a_grid(small):
 @pytest.mark.parametrize(
     ("world", "message"),
     [
-        ({"use": "CIO"}, "there is no world 'CIO' (did you mean \"CIA\"?); expected one of CIA, Spelling, Table"),
+        ({"use": "CIO"}, "there is no world 'CIO' (did you mean \"CIA\"?); expected one of CIA, Spelling, or a class"),
         ({"use": "hostile:Random"}, "'hostile:Random' is not a world; expected a subclass of ciabench.World"),
         ({"use": "own_worlds:Coins", "colour": 1}, "unknown parameter 'colour' of own_worlds:Coins"),
         ({"use": "no_such_module:World"}, "'no_such_module:World' cannot be imported; ModuleNotFoundError"),

@@ -78,5 +78,5 @@ def test_a_score_has_no_facts_unless_they_are_given():
 
 def test_built_in_worlds_go_by_the_names_of_experiment_files():
     found = builtin_worlds()
-    assert {"CIA", "Spelling", "Table"} <= set(found)
+    assert {"CIA", "Spelling"} <= set(found)
     assert all(world.use == name for name, world in found.items())

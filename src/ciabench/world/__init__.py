@@ -12,7 +12,7 @@ def builtin_worlds() -> dict[str, type[World]]:
 
     Examples
     --------
-    >>> {"CIA", "Spelling", "Table"} <= set(builtin_worlds())
+    >>> {"CIA", "Spelling"} <= set(builtin_worlds())
     True
     """
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]

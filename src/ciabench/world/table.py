@@ -1,7 +1,7 @@
 """A user's own rows as a world: each trial is a different split into training and test rows."""
 
 import hashlib
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,8 +37,6 @@ class Table(World):
     ((5, 1), {'rows': 20, 'columns': 1, 'test_share': 0.2})
     """
 
-    use: ClassVar[str] = "Table"
-
     def __init__(self, X: Any, y: Any, *, name: str = "table", test_share: float = 0.2) -> None:
         check_between("test_share", test_share, 0, 1)
         self._X, self._y = _rows(X), np.asarray(y)
@@ -66,7 +64,7 @@ class Table(World):
     @property
     def identity(self) -> dict[str, Any]:
         """Digest of the content; the name does not matter."""
-        return {"use": self.use, "digest": _digest(self._X, self._y), "test_share": self._test_share}
+        return {"use": "Table", "digest": _digest(self._X, self._y), "test_share": self._test_share}
 
     def task(self, seed: Seed) -> Task:
         """Split the rows; a size larger than the training part means all of it."""
