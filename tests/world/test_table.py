@@ -117,10 +117,6 @@ def test_the_share_that_is_held_out_is_a_share(share):
         Table([[0]] * 20, [0, 1] * 10, test_share=share)
 
 
-KNOWN_FAULT = pytest.mark.xfail(reason="a known fault: numpy's and scikit-learn's errors come through")
-
-
-@KNOWN_FAULT
 @pytest.mark.parametrize(("X", "y"), [
     ([[0], [1, 2]], [0, 1]),
     (np.zeros((20, 2, 2)), [0, 1] * 10),
@@ -133,7 +129,6 @@ def test_odd_rows_and_labels_are_refused_by_our_errors(X, y):
         _ = Table(X, y).parameters
 
 
-@KNOWN_FAULT
 @pytest.mark.parametrize(("rows", "labels"), [(6, ["a", "b", "c"]), (4, ["a", "b"])])
 def test_a_share_that_leaves_too_few_rows_to_train_is_refused_by_our_errors(rows, labels):
     with pytest.raises((DataError, ParameterError)):
