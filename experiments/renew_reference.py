@@ -1,22 +1,31 @@
 """Renew `results/reference` from finished experiments: `make reference` runs them first.
 
 Rows as CSV with their provenance beside them, the six figures and the overview as PNG, and the claims tested on all
-rows together, with their verdicts in the README and in the package. `--claims-only` tests the claims on the committed
-rows again, and runs and draws nothing.
+rows together, with their verdicts in the README and in the package. `--learners EM "EM selected"` takes only the rows
+of these learners from the finished experiments and keeps the committed rows of all others, which is what a new version
+of one learner needs. `--claims-only` tests the claims on the committed rows again, and runs and draws nothing.
 """
 
 import argparse
+import csv
+import gzip
+import io
+import json
 import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ciabench.findings import verdicts
 from ciabench.findings.claims import Finding, check_claims
 from ciabench.findings.selection import combined
 from ciabench.findings.tester import REFERENCE as PACKAGE_DATA
 from ciabench.lab.storage.rows import read
+
+if TYPE_CHECKING:
+    from ciabench.lab.storage.store import Store
 
 EXPERIMENTS = ("paper", "omitted", "beyond", "spelling")
 DRAWN = ("paper", "spelling")
@@ -30,23 +39,58 @@ PACKAGE = ROOT / "src" / "ciabench" / "findings"
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--claims-only", action="store_true", help="Test the claims on the committed rows again.")
-    if not parser.parse_args(arguments).claims_only:
-        renew_rows()
+    parser.add_argument("--learners", nargs="+", help="Renew the rows of these learners only.")
+    options = parser.parse_args(arguments)
+    if not options.claims_only:
+        renew_rows(options.learners)
         renew_figures()
     findings = reference_findings()
     renew_claims(findings)
     sys.stdout.write(verdicts.to_markdown(findings))
 
 
-def renew_rows() -> None:
-    """Export the rows of every experiment."""
+def renew_rows(learners: Sequence[str] | None) -> None:
+    """Export the rows of every experiment, or replace those of some learners."""
     from ciabench.lab.storage.export import export
     from ciabench.lab.storage.store import Store
 
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for name in EXPERIMENTS:
         with Store(RESULTS / f"{name}.db") as store:
-            export(store, "csv", REFERENCE / f"{name}.csv.gz", timings=False)
+            table = REFERENCE / f"{name}.csv.gz"
+            if learners is None:
+                export(store, "csv", table, timings=False)
+            else:
+                replace_learners(store, table, learners)
+
+
+def replace_learners(store: "Store", path: Path, learners: Sequence[str]) -> None:
+    """Put the rows of some learners into a committed table, whose other lines stay as they are."""
+    from ciabench.lab.storage.export import write, write_beside
+
+    exported = io.StringIO(newline="")
+    write(store, "csv", exported, timings=False)
+    (header, *old), (new_header, *new) = (
+        _lines(gzip.decompress(path.read_bytes()).decode()),
+        _lines(exported.getvalue()),
+    )
+    assert header == new_header, (path, header, new_header)
+    place = header.index("learner")
+    keys = [header.index(key) for key in ("trial", "size")]
+    order = {world: number for number, world in enumerate(dict.fromkeys(line[0] for line in new))}
+    lines = [line for line in old if line[place] not in learners] + [line for line in new if line[place] in learners]
+    lines.sort(key=lambda line: (order[line[0]], *(int(line[key]) for key in keys), line[place]))
+    plain = io.StringIO(newline="")
+    csv.writer(plain, lineterminator="\n").writerows([header, *lines])
+    content = gzip.compress(plain.getvalue().encode(), mtime=0)
+    kept = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))["environments"]
+    here = [{**made, "learners": list(learners)} for made in store.provenance()["environments"]]
+    path.write_bytes(content)
+    write_beside(path, content, {**store.provenance(), "environments": [*kept, *here]})
+
+
+def _lines(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
 
 
 def renew_figures() -> None:
