@@ -260,3 +260,15 @@ class Deadly(World):
                 self.once.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return self.world.task(seed)
+
+
+class LearnedError(Exception):
+    """Raised by a batch, for the driver to see."""
+
+
+def sleepy_batch(plan, batch):
+    """Return a batch as it is, a little later."""
+    time.sleep(0.05)
+    if batch == ["raise"]:
+        raise LearnedError
+    return batch

@@ -86,17 +86,6 @@ def test_a_worker_that_dies_costs_a_retry_and_a_deadly_cell_itself(plan, deadly,
     assert expected.items() <= {cell.trial: cell.best for cell in cells}.items()
 
 
-class LearnedError(Exception):
-    """Raised by a batch, for the driver to see."""
-
-
-def sleepy_batch(plan, batch):
-    time.sleep(0.05)
-    if batch == ["raise"]:
-        raise LearnedError
-    return batch
-
-
 @pytest.fixture
 def cluster():
     return pytest.importorskip("ciabench.lab.compute.cluster")
@@ -105,6 +94,8 @@ def cluster():
 @pytest.fixture
 def dask_pool(cluster, monkeypatch):
     """Pool of two Dask workers on which batches are returned as they are."""
+    from hostile import sleepy_batch
+
     monkeypatch.setattr(cluster, "run_batch", sleepy_batch)
     with cluster.connected(2, None) as client:
         yield cluster.pool_on(client)
@@ -125,6 +116,8 @@ def test_a_cluster_is_given_batches_as_it_asks_for_them(dask_pool):
     stopped = dask_pool(None, ([number] for number in range(10**9)), False)
     next(stopped)
     stopped.close()
+    from hostile import LearnedError
+
     with pytest.raises(LearnedError):
         list(dask_pool(None, [["raise"]], False))
 
