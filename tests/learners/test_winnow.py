@@ -252,23 +252,8 @@ def test_one_class_one_row_one_column(n_members):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *[
-            ("promotion", 1),
-            ("promotion", "2"),
-            ("demotion", 1.0),
-            ("demotion", 0),
-            ("threshold", 0),
-            ("n_passes", "all"),
-        ],
-        *[
-            ("margin", -0.1),
-            ("margin", 1.1),
-            ("subsample", 0),
-            ("n_passes", 0),
-            ("n_passes", "all"),
-            ("n_members", 0),
-            ("n_members", 2.0),
-        ],
+        *[("promotion", 1), ("promotion", "2"), ("demotion", 1.0), ("demotion", 0), ("threshold", 0), ("margin", -0.1)],
+        *[("margin", 2), ("subsample", 0), ("n_passes", 0), ("n_passes", "all"), ("n_members", 0), ("n_members", 2.0)],
     ],
 )
 def test_bad_parameters_are_refused(name, value):
