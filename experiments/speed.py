@@ -31,6 +31,7 @@ from ciabench.lab.plan.learner import resolve
 from ciabench.lab.tasks import CIATasks
 from ciabench.lab.compute.trial import CellRow, Job, Plan, run_cell
 from ciabench.latent import pieces, restarts
+from ciabench.latent.starts import make_starts
 
 SIZES = [(100, 10), (1000, 10), (10000, 10), (100, 75), (1000, 75), (10000, 75), (1000, 500)]
 PROTOCOL_SIZES = (10, 30, 100, 300, 1000)
@@ -95,8 +96,9 @@ def against_products(size: int, n: int, rounds: int) -> dict[str, object]:
     """EM against the two matrix products an evaluation that it would need, did it not work with pieces of rows."""
     X, y = data(size, n)
     design = np.column_stack([y, X, np.ones(size)]).astype(np.float64)
-    problem = pieces.make_problem(np.column_stack([y, X]), np.ones(size))
-    starts = restarts.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
+    rows, counts = np.column_stack([y, X]), np.ones(size)
+    problem = pieces.make_problem(rows, counts)
+    starts = make_starts(rows, counts, 2, RESTARTS, np.random.RandomState(0), target=0)
     fit = restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
     active = [int((fit.n_evaluations > step).sum()) for step in range(fit.n_evaluations.max())]
     coefficients = np.random.default_rng(0).random((RESTARTS, design.shape[1]))
@@ -162,8 +164,9 @@ def evaluations_saved(problems: int) -> str:
         n, k = (10, 75)[index % 2], (2, 3, 5)[index // 2 % 3]
         size = (30, 100, 300, 1000)[index // 6 % 4]
         X, y = CIAFamily(n, k, 0.9).draw(rng=index).sample(size, rng=index)
-        problem = pieces.make_problem(np.column_stack([y, X]), np.ones(size))
-        starts = restarts.random_starts(problem, 2, RESTARTS, rng)
+        rows, counts = np.column_stack([y, X]), np.ones(size)
+        problem = pieces.make_problem(rows, counts)
+        starts = make_starts(rows, counts, 2, RESTARTS, rng, target=0)
         fits = [
             restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000, accelerate=way) for way in (True, False)
         ]
@@ -231,8 +234,9 @@ def growth() -> tuple[pd.DataFrame, str]:
     found = []
     for size, n in [(s, 75) for s in (1000, 4000, 16000, 64000)] + [(2000, n) for n in (50, 100, 200, 400)]:
         X, y = CIAFamily(n, 2, 0.9).draw(rng=1).sample(size, rng=0)
-        problem = pieces.make_problem(np.column_stack([y, X]), np.ones(size))
-        starts = restarts.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
+        rows, counts = np.column_stack([y, X]), np.ones(size)
+        problem = pieces.make_problem(rows, counts)
+        starts = make_starts(rows, counts, 2, RESTARTS, np.random.RandomState(0), target=0)
         climb = partial(restarts.maximize, problem, starts, tol=TOLERANCE, max_iter=EVALUATIONS)
         step = statistics.median(seconds(climb, 5) for _ in range(5)) / EVALUATIONS
         found.append({"size": size, "n": n, "seconds": step})

@@ -54,6 +54,10 @@ class DataError(CIABenchError):
     """Data that a learner cannot take: not 0/1, not two classes, weights that are none."""
 
 
+class SearchWarning(UserWarning):
+    """Only one of many restarts reached the best optimum, so that there may be a better one."""
+
+
 def check_integer(what: str, value: object, least: int, most: int | None = None) -> None:
     """Raise unless `value` is an integer of at least `least`, and at most `most` where that is given."""
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
