@@ -35,6 +35,7 @@ from ciabench.lab.plan.learner import resolve
 from ciabench.lab.plan.outcome import CellOutcome
 from ciabench.lab.plan.plan import Job, Plan
 from ciabench.latent import pieces, restarts
+from ciabench.latent.starts import make_starts
 from ciabench.seeds import Seed
 
 SIZES = [(100, 10), (1000, 10), (10000, 10), (100, 75), (1000, 75), (10000, 75), (1000, 500)]
@@ -100,8 +101,9 @@ def against_products(size: int, n: int, rounds: int) -> dict[str, object]:
     """EM against the two matrix products per evaluation that it would need if it did not work with pieces of rows."""
     X, y = data(size, n)
     design = np.column_stack([y, X, np.ones(size)]).astype(np.float64)
-    problem = pieces.make_problem(np.column_stack([y, X]), np.ones(size))
-    starts = restarts.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
+    rows, counts = np.column_stack([y, X]), np.ones(size)
+    problem = pieces.make_problem(rows, counts)
+    starts = make_starts(rows, counts, 2, RESTARTS, np.random.RandomState(0), target=0)
     fit = restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000)
     active = [int((fit.n_evaluations > step).sum()) for step in range(fit.n_evaluations.max())]
     coefficients = np.random.default_rng(0).random((RESTARTS, design.shape[1]))
@@ -167,8 +169,9 @@ def evaluations_saved(problems: int) -> str:
         n, k = (10, 75)[index % 2], (2, 3, 5)[index // 2 % 3]
         size = (30, 100, 300, 1000)[index // 6 % 4]
         X, y = CIAFamily(n, k, 0.9).draw(rng=index).sample(size, rng=index)
-        problem = pieces.make_problem(np.column_stack([y, X]), np.ones(size))
-        starts = restarts.random_starts(problem, 2, RESTARTS, rng)
+        rows, counts = np.column_stack([y, X]), np.ones(size)
+        problem = pieces.make_problem(rows, counts)
+        starts = make_starts(rows, counts, 2, RESTARTS, rng, target=0)
         fits = [
             restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000, accelerate=way) for way in (True, False)
         ]
@@ -265,8 +268,9 @@ def growth() -> tuple[pd.DataFrame, str]:
     found = []
     for size, n in [(s, 75) for s in (1000, 4000, 16000, 64000)] + [(2000, n) for n in (50, 100, 200, 400)]:
         X, y = CIAFamily(n, 2, 0.9).draw(rng=1).sample(size, rng=0)
-        problem = pieces.make_problem(np.column_stack([y, X]), np.ones(size))
-        starts = restarts.random_starts(problem, 2, RESTARTS, np.random.RandomState(0))
+        rows, counts = np.column_stack([y, X]), np.ones(size)
+        problem = pieces.make_problem(rows, counts)
+        starts = make_starts(rows, counts, 2, RESTARTS, np.random.RandomState(0), target=0)
         climb = partial(restarts.maximize, problem, starts, tol=TOLERANCE, max_iter=EVALUATIONS)
         step = statistics.median(seconds(climb, 5) for _ in range(5)) / EVALUATIONS
         found.append({"size": size, "n": n, "seconds": step})

@@ -54,6 +54,10 @@ class DataError(CIABenchError):
     """Data that cannot be learned from: values other than 0/1, too few or too many classes, invalid weights."""
 
 
+class SearchWarning(UserWarning):
+    """Only one of many restarts reached the best optimum, so that there may be a better one."""
+
+
 def check_integer(what: str, value: object, least: int, most: int | None = None) -> None:
     """Raise unless `value` is an integer of at least `least` and, if given, at most `most`."""
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)

@@ -130,7 +130,7 @@ def paper_like(winnow_at_five=0.5, families=PAPER, learners=("EM", "COV", "Winno
 def everything():
     """Rows that every claim finds what it needs in."""
     families = [(n, k, b) for n in (10, 75) for k in (2, 3, 5) for b in (0.8, 0.9, 0.95)]
-    learners = ("EM", "COV", "Winnow", "basic Winnow", "Perceptron", "EM selected")
+    learners = ("EM", "COV", "Winnow", "basic Winnow", "Perceptron", "EM selected", "COV factor")
     pairs = [
         rows_of(pair, {"EM": 0.0, "Winnow": 0.5}, 5, (100, 10_000)).assign(pair=pair, examples=500)
         for pair in ("accept/except", "passed/past", "raise/rise")
@@ -149,6 +149,16 @@ def test_claim_three_follows_the_rows(t, expected):
     assert len(finding.evidence) == 7
     if expected == "not reproduced":
         assert finding.note.startswith("7 of 7 statements contradicted: CIA(10, 5, 0.9), s = 50: Winnow ahead of EM")
+
+
+@pytest.mark.parametrize(("t", "expected"), [(0.45, "reproduced"), (0.9, "reproduced"), (0.3, "not reproduced")])
+def test_claim_of_the_factor_asks_only_that_it_is_not_far_behind(t, expected):
+    rows = paper_like(learners=("EM", "COV factor"), trials=50)
+    is_one = (rows["world"] == named(75, 3)) & (rows["size"] == 200) & (rows["learner"] == "COV factor")
+    finding = by_id(rows.assign(t=rows["t"] + (t - 0.5) * is_one))["B4"]
+    assert (finding.verdict, len(finding.evidence)) == (expected, 6 * 6)
+    if expected == "not reproduced":
+        assert "CIA(75, 3, 0.9), s = 200: COV factor less than 0.1 behind EM" in finding.note
 
 
 def test_levels_follow_from_the_statements_that_a_claim_makes(everything, monkeypatch):
@@ -193,6 +203,7 @@ def test_only_claims_about_the_worlds_of_the_rows_are_shown():
     assert without == {
         "C8": "no rows of basic Winnow for CIA(10, 2, 0.9)",
         "B1": "no rows of EM selected for CIA(10, 5, 0.9)",
+        "B4": "no rows of COV factor for CIA(10, 2, 0.9)",
     }
     assert set(by_id(paper_like(families=[(10, 3, 0.95)]))) == {"C10", "C11"}
 

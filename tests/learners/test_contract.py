@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.special import logit
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
@@ -16,9 +18,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ciabench import CIAModel
 from ciabench.errors import CIABenchError, DataError, ParameterError
 from ciabench.learners import builtin_learners
+from ciabench.learners.base import MixtureClassifier
 
 LEARNERS = builtin_learners()
 WEIGHTED = [name for name, learner in LEARNERS.items() if "sample_weight" in inspect.signature(learner.fit).parameters]
+PROBABILISTIC = [name for name, learner in LEARNERS.items() if hasattr(learner, "predict_proba")]
 ONLINE = [name for name, learner in LEARNERS.items() if hasattr(learner, "partial_fit")]
 
 every_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
@@ -81,13 +85,33 @@ def test_entries_of_sparse_input_that_add_up_to_two_are_refused(learner):
 
 
 @every_learner
-def test_linear_rule_is_the_decision_function(learner, data):
+def test_linear_rule_has_the_sign_of_the_decision_function(learner, data):
     X, y = data
     fitted = seeded(learner).fit(X, y)
     assert fitted.coef_.shape == (1, X.shape[1])
     assert fitted.intercept_.shape == (1,)
-    np.testing.assert_allclose(fitted.decision_function(X), X @ fitted.coef_[0] + fitted.intercept_[0], atol=1e-9)
-    np.testing.assert_array_equal(fitted.predict(X), fitted.decision_function(X) > 0)
+    scores, rule = fitted.decision_function(X), X @ fitted.coef_[0] + fitted.intercept_[0]
+    np.testing.assert_array_equal(scores > 0, rule > 0)
+    np.testing.assert_array_equal(fitted.predict(X), scores > 0)
+    if not isinstance(fitted, MixtureClassifier):
+        np.testing.assert_allclose(scores, rule, atol=1e-9)
+
+
+TARGETS = {"a rule": [0.9, 0.1], "always 0": [0.4, 0.1], "always 1": [0.95, 0.6]}
+"""P(y = 1 | z) of models whose Bayes rule is linear, or constant."""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", PROBABILISTIC)
+def test_scores_rank_rows_as_probabilities_do(name, target):
+    model = CIAModel([0.4, 0.6], [TARGETS[target], [0.8, 0.2], [0.7, 0.4], [0.1, 0.6], [0.9, 0.3]])
+    X, y = model.sample(2_000, rng=0)
+    fitted = seeded(LEARNERS[name]).fit(X, y)
+    for rows in (X, sparse.csr_matrix(X)):
+        scores, chances = fitted.decision_function(rows), fitted.predict_proba(rows)[:, 1]
+        assert roc_auc_score(y, scores) == pytest.approx(roc_auc_score(y, chances), abs=1e-12)
+        assert roc_auc_score(y, scores) > 0.6
+        np.testing.assert_allclose(scores, logit(chances), atol=1e-9)
 
 
 @every_learner

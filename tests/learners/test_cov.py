@@ -3,8 +3,10 @@ import pytest
 from scipy import sparse
 
 from ciabench import COV, EM, CIAFamily, CIAModel
-from ciabench.errors import DataError
-from ciabench.learners.cov import covariances, scaled_differences, vote_signs
+from ciabench.errors import DataError, ParameterError
+from ciabench.learners.cov import covariances, rank_one_factor, scaled_differences, vote_signs
+
+both_estimates = pytest.mark.parametrize("estimate", ["paper", "factor"])
 
 
 def exact_covariances(model):
@@ -24,6 +26,94 @@ def test_covariance_identity_gives_the_differences_and_their_signs(seed):
     np.testing.assert_array_equal(vote_signs(psi), np.sign(delta * delta[0]))
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_factor_of_exact_covariances_is_the_differences(seed):
+    model = CIAFamily(10, 2, 0.9).draw(rng=seed)
+    psi, delta, alpha = exact_covariances(model)
+    expected = np.sqrt(alpha * (1 - alpha)) * delta * np.sign(delta[0])
+    np.testing.assert_allclose(rank_one_factor(psi), expected, atol=1e-6)
+
+
+def principal_factor(psi):
+    """Leading eigenvector of ψ whose diagonal is replaced by its own squares, from the paper's estimate on."""
+    matrix, diagonal = psi.copy(), scaled_differences(psi) ** 2
+    for _ in range(500):
+        np.fill_diagonal(matrix, diagonal)
+        values, vectors = np.linalg.eigh(matrix)
+        diagonal = values[-1] * vectors[:, -1] ** 2
+    return np.sqrt(diagonal) * np.sign(vectors[:, -1] * vectors[0, -1])
+
+
+@pytest.mark.parametrize(("n", "k", "size"), [(10, 2, 50), (10, 5, 200), (40, 2, 30), (75, 2, 200), (75, 5, 1000)])
+def test_factor_is_that_of_iterated_principal_factors(n, k, size):
+    X, y = CIAFamily(n, k, 0.9).draw(rng=n + k).sample(size, rng=0)
+    _, psi = covariances(np.column_stack([y, X]).astype(float), np.ones(size))
+    factor = rank_one_factor(psi)
+    assert factor[0] >= 0
+    np.testing.assert_allclose(factor, principal_factor(psi), atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_factor_averages_noise_away_where_absolute_values_do_not(seed):
+    """75 attributes, 200 rows: a covariance is 0.006, the error of its estimate 0.018."""
+    rng = np.random.default_rng(seed)
+    delta = rng.choice([-0.15, 0.15], 76)
+    X, y = CIAModel([0.5, 0.5], 0.5 + np.outer(delta, [-0.5, 0.5])).sample(200, rng)
+    _, psi = covariances(np.column_stack([y, X]).astype(float), np.ones(200))
+    length = np.linalg.norm(0.5 * delta)
+    assert np.linalg.norm(scaled_differences(psi)) > 1.5 * length
+    assert 0.8 * length < np.linalg.norm(rank_one_factor(psi)) < 1.3 * length
+
+
+@pytest.mark.parametrize("seed", [16, 20, 57, 58])
+def test_target_rises_with_the_hidden_class_also_where_the_factor_overrules_the_vote(seed):
+    rows = np.random.default_rng(seed).integers(0, 2, (12, 5)).astype(float)
+    factor = rank_one_factor(covariances(rows, np.ones(12))[1])
+    assert factor[0] > 1e-3
+
+
+def test_the_paper_is_the_default():
+    X, y = CIAFamily(10, 3, 0.9).draw(rng=0).sample(100, rng=0)
+    scores = [COV(**choice).fit(X, y).decision_function(X) for choice in ({}, {"estimate": "paper"})]
+    np.testing.assert_array_equal(*scores)
+    assert (COV(estimate="factor").fit(X, y).decision_function(X) != scores[0]).any()
+    with pytest.raises(ParameterError, match="estimate must be one of 'paper', 'factor'; got 'median'"):
+        COV(estimate="median").fit(X, y)
+
+
+@pytest.mark.parametrize("psi", [np.zeros((4, 4)), np.full((4, 4), 1e-17), np.diag([0.25, 0.25, 0.0])])
+def test_no_covariance_has_no_factor(psi):
+    np.testing.assert_allclose(rank_one_factor(psi), 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_a_single_covariance_is_shared(size):
+    """Other attributes are constant; averages over triples would find nothing."""
+    psi = np.zeros((size, size))
+    psi[0, 1] = psi[1, 0] = -0.09
+    np.testing.assert_allclose(rank_one_factor(psi), [0.3, -0.3, *np.zeros(size - 2)])
+
+
+@pytest.mark.parametrize("shape", [(40, 3), (10, 60), (3, 1), (2, 4)])
+def test_factor_of_odd_data_gives_finite_scores(shape):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, shape), np.arange(shape[0]) % 2
+    for rows in (X, np.zeros_like(X), np.ones_like(X), np.tile(y[:, None], shape[1]), np.hstack([X, np.ones_like(X)])):
+        learner = COV(estimate="factor").fit(rows, y)
+        assert np.isfinite(learner.decision_function(rows)).all()
+        assert np.isfinite(learner.log_likelihood_)
+    alone = COV(estimate="factor").fit(X, np.ones(shape[0]))
+    assert (alone.predict(X) == 1).all()
+
+
+def test_a_weight_of_two_is_a_row_twice_for_the_factor():
+    X, y = CIAFamily(10, 2, 0.9).draw(rng=1).sample(200, rng=0)
+    weights = np.random.default_rng(0).integers(0, 4, 200)
+    weighted = COV(estimate="factor").fit(X, y, sample_weight=weights)
+    repeated = COV(estimate="factor").fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-4, atol=1e-5)
+
+
 def test_averaged_triples_are_the_formula_of_the_paper():
     rng = np.random.default_rng(0)
     psi = np.cov(rng.integers(0, 2, (6, 30)))
@@ -41,11 +131,12 @@ def test_votes_overrule_a_wrong_covariance_with_the_target():
     np.testing.assert_array_equal(vote_signs(psi), np.sign(delta))
 
 
+@both_estimates
 @pytest.mark.parametrize("seed", range(3))
-def test_parameters_are_recovered_from_a_million_rows(seed):
+def test_parameters_are_recovered_from_a_million_rows(seed, estimate):
     model = CIAFamily(10, 2, 0.9).draw(rng=seed)
     X, y = model.sample(1_000_000, rng=seed)
-    cov = COV().fit(X, y)
+    cov = COV(estimate=estimate).fit(X, y)
     order = np.argsort(model.probs[0])
     fitted = np.argsort(cov.probs_[0])
     np.testing.assert_allclose(cov.probs_[:, fitted], model.probs[:, order], atol=0.02)
@@ -62,9 +153,10 @@ def test_weighted_covariances_are_those_of_repeated_rows():
     np.testing.assert_allclose(psi, np.cov(repeated.T, bias=True), atol=1e-12)
 
 
-def test_likelihood_is_that_of_its_parameters_and_below_the_maximum():
+@both_estimates
+def test_likelihood_is_that_of_its_parameters_and_below_the_maximum(estimate):
     X, y = CIAFamily(10, 2, 0.9).draw(rng=5).sample(500, rng=0)
-    cov, em = COV().fit(X, y), EM(random_state=0).fit(X, y)
+    cov, em = COV(estimate=estimate).fit(X, y), EM(random_state=0).fit(X, y)
     assert cov.log_likelihood_ == pytest.approx(cov.score_samples(X, y).sum())
     assert em.log_likelihood_ - 20 < cov.log_likelihood_ < em.log_likelihood_
 
@@ -74,9 +166,10 @@ def test_alpha_is_the_likeliest_on_its_line():
     assert COV().fit(X, y).alpha_ == pytest.approx(0.2, abs=0.03)
 
 
-def test_two_attributes_in_all_still_make_a_rule():
+@both_estimates
+def test_two_attributes_in_all_still_make_a_rule(estimate):
     X = np.array([[0], [0], [1], [1], [1]])
-    cov = COV().fit(X, [0, 0, 1, 1, 0])
+    cov = COV(estimate=estimate).fit(X, [0, 0, 1, 1, 0])
     np.testing.assert_array_equal(cov.predict([[0], [1]]), [0, 1])
 
 
@@ -86,9 +179,10 @@ def test_sparse_input_beyond_a_bound_is_refused():
         COV().fit(X, [0, 1])
 
 
-def test_heavy_rows_do_not_change_what_is_fitted():
+@both_estimates
+def test_heavy_rows_do_not_change_what_is_fitted(estimate):
     X, y = CIAFamily(20, 2, 0.9).draw(rng=0).sample(150, rng=0)
-    fits = [COV().fit(X, y, sample_weight=np.full(150, weight)) for weight in (1e12, 1e16)]
+    fits = [COV(estimate=estimate).fit(X, y, sample_weight=np.full(150, weight)) for weight in (1e12, 1e16)]
     per_weight = [fit.log_likelihood_ / weight for fit, weight in zip(fits, (1e12, 1e16), strict=True)]
     assert per_weight[0] == pytest.approx(per_weight[1], rel=1e-3)
     assert fits[0].alpha_ == pytest.approx(fits[1].alpha_, abs=0.01)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ciabench.errors import DataError, ParameterError
-from ciabench.learners.winnow import LEAST, Winnow
+from ciabench.learners.winnow import LEAST, PASSES, Winnow, first_good_stage
 from ciabench.probability.bernoulli import all_patterns
 
 
@@ -18,6 +18,13 @@ def noisy_problem(seed, n_samples=150, n_features=12):
     y = (X @ rng.normal(size=n_features) + rng.normal(size=n_samples) > 0).astype(np.uint8)
     y[:2] = 0, 1
     return X, y
+
+
+def sparse_problem(seed, n_samples=200, n_features=300):
+    """Rows with few ones, as of text: one pass is far too few."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n_samples, n_features)) < 0.04).astype(np.uint8)
+    return X, (X @ rng.normal(size=n_features) > 0).astype(np.uint8)
 
 
 def winnow_by_definition(X, y, promotion, demotion, margin):
@@ -104,6 +111,89 @@ def test_the_rule_is_the_mean_of_members_weighted_by_what_they_gain_on_the_commo
     np.testing.assert_allclose(learner.weights_, np.average(members, axis=0, weights=gains), rtol=1e-12)
 
 
+def passes_by_definition(X, y, n_members=10):
+    """Choice of `Winnow(n_passes="auto", random_state=0)`, each number of passes trained from the beginning."""
+    random, size = np.random.RandomState(0), len(y)
+    right, judges = np.zeros((len(PASSES), size)), np.zeros(size)
+    for _ in range(n_members):
+        seen = random.permutation(size)[: int(0.8 * size + random.uniform())]
+        unseen = np.setdiff1d(np.arange(size), seen)
+        judges[unseen] += 1
+        for stage, n_passes in enumerate(PASSES):
+            member = Winnow(n_members=1, n_passes=n_passes).fit(X[seen], y[seen])
+            right[stage, unseen] += member.predict(X[unseen]) == y[unseen]
+    shares = right[:, judges > 0] / judges[judges > 0]
+    accuracy, error = shares.mean(axis=1), shares.std(axis=1) / np.sqrt(shares.shape[1])
+    best = accuracy.argmax()
+    return next(n for n, one in zip(PASSES, accuracy, strict=True) if one >= accuracy[best] - error[best])
+
+
+def test_passes_are_chosen_by_rows_that_members_do_not_see():
+    choices = []
+    for seed in range(4):
+        for X, y in (noisy_problem(seed), sparse_problem(seed), sparse_problem(seed, n_samples=60)):
+            choices.append(Winnow(n_passes="auto", random_state=0).fit(X, y).n_passes_)
+            assert choices[-1] == passes_by_definition(X, y)
+    assert set(choices) >= {1, 8, 16}
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("problem", [noisy_problem, sparse_problem])
+def test_chosen_passes_are_as_if_they_had_been_given(problem, make):
+    X, y = problem(1)
+    chosen = Winnow(n_passes="auto", random_state=0).fit(make(X), y)
+    fixed = Winnow(n_passes=chosen.n_passes_, random_state=0).fit(make(X), y)
+    np.testing.assert_allclose(chosen.weights_, fixed.weights_, rtol=1e-9)
+    np.testing.assert_array_equal(chosen.member_accuracy_, fixed.member_accuracy_)
+    assert (chosen.n_updates_, chosen.n_passes_) == (fixed.n_updates_, fixed.n_passes_)
+    assert (chosen.n_passes_ > 1) == (problem is sparse_problem)
+
+
+def test_chosen_passes_are_better_on_rows_of_few_ones():
+    gains = []
+    for seed in range(5):
+        X, y = sparse_problem(seed, n_samples=600)
+        one, auto = (
+            Winnow(n_passes=passes, random_state=0).fit(X[:300], y[:300]).score(X[300:], y[300:])
+            for passes in (1, "auto")
+        )
+        gains.append(auto - one)
+    assert np.mean(gains) > 0.05
+
+
+@pytest.mark.parametrize(
+    ("shares", "stage"),
+    [
+        ([[1, 0, 1, 0], [1, 1, 1, 0], [1, 1, 1, 0]], 1),
+        ([[1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]], 2),  # without error only the best will do
+        ([[0.5, 0.5, 1, 0], [0, 0, 1, 0], [1, 1, 0.75, 0]], 0),
+        ([[1], [1]], 0),
+        (np.empty((5, 0)), 0),
+    ],
+)
+def test_first_stage_within_a_standard_error_of_the_best(shares, stage):
+    assert first_good_stage(np.array(shares, dtype=float)) == stage
+
+
+@pytest.mark.parametrize("parameters", [{"n_members": 1}, {"subsample": 1.0}])
+def test_passes_are_one_where_every_member_sees_all_rows(parameters):
+    X, y = sparse_problem(0)
+    learner = Winnow(n_passes="auto", random_state=0, **parameters).fit(X, y)
+    assert learner.n_passes_ == 1
+    np.testing.assert_array_equal(learner.coef_, Winnow(random_state=0, **parameters).fit(X, y).coef_)
+    assert Winnow(n_passes="auto", random_state=0).partial_fit(X[:1], y[:1], classes=[0, 1]).n_passes_ == 1
+
+
+def test_chosen_passes_are_kept_by_partial_fit_and_forgotten_by_fit():
+    (X, y), (rows, labels) = sparse_problem(1), noisy_problem(0, n_features=300)
+    learner = Winnow(n_passes="auto", random_state=0).partial_fit(X, y)
+    assert learner.n_passes_ == Winnow(n_passes="auto", random_state=0).fit(X, y).n_passes_ > 1
+    fixed = Winnow(n_passes=learner.n_passes_, random_state=0).partial_fit(X, y).partial_fit(rows, labels)
+    np.testing.assert_allclose(learner.partial_fit(rows, labels).weights_, fixed.weights_, rtol=1e-9)
+    assert learner.n_passes_ == fixed.n_passes_
+    assert learner.fit(rows, labels).n_passes_ == 1
+
+
 def test_partial_fit_goes_on_with_every_member():
     X, y = noisy_problem(2)
     whole = Winnow(n_members=1).fit(X, y)
@@ -162,8 +252,8 @@ def test_one_class_one_row_one_column(n_members):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *[("promotion", 1), ("promotion", "2"), ("demotion", 1.0), ("demotion", 0), ("threshold", 0)],
-        *[("margin", -0.1), ("margin", 1.1), ("subsample", 0), ("n_passes", 0), ("n_members", 0), ("n_members", 2.0)],
+        *[("promotion", 1), ("promotion", "2"), ("demotion", 1.0), ("demotion", 0), ("threshold", 0), ("margin", -0.1)],
+        *[("margin", 2), ("subsample", 0), ("n_passes", 0), ("n_passes", "all"), ("n_members", 0), ("n_members", 2.0)],
     ],
 )
 def test_bad_parameters_are_refused(name, value):

@@ -299,3 +299,16 @@ def _of_pairs(
 )
 def _selection_regains(data: Data) -> Statements:
     return _ahead(data, named(10, 5), "EM selected", "Winnow", 3000)
+
+
+@claim(
+    "B4",
+    f"beyond the paper: COV by the rank-one factor is within {SIMILAR} of EM, or above it, at every s ≥ 100",
+    *SIX,
+)
+def _factor_like_em(data: Data) -> Statements:
+    return [
+        Statement(f"{world}, s = {size}: COV factor less than {SIMILAR} behind EM", lead, -SIMILAR)
+        for world in SIX
+        for size, lead in data.leads(world, "COV factor", "EM", 100).items()
+    ]

@@ -1,5 +1,6 @@
 """Fit a mixture of product-Bernoullis by maximum likelihood: rows in, the best of many restarts out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,11 @@ from ciabench.arrays import Floats
 from ciabench.kernels import prepare_kernels
 from ciabench.latent.mixture import log_likelihoods
 from ciabench.latent.pieces import make_problem
-from ciabench.latent.restarts import Random, maximize, random_starts
+from ciabench.latent.restarts import maximize
+from ciabench.latent.starts import Random, Start, make_starts
 
-REPRODUCED = 1e-4
-"""Restarts whose objective is this close to the best one count as having reached it."""
+REPRODUCED, STEPS_LEFT = 1e-4, 100
+"""Restarts whose objective is this close to the best one, or as many times `tol`, count as having reached it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,8 @@ class Mixture:
     log_likelihoods : array (n_init,)
         Log-likelihoods of all restarts, without the prior.
     n_best_reproduced : int
-        Number of restarts whose objective came within 1e-4 of the best one, which is counted too.
+        Number of restarts whose objective came within 1e-4 (or 100 `tol`, if that is more) of the best one, which is
+        counted too.
     converged : bool
         Whether the best restart converged.
     n_iter : int
@@ -80,8 +83,10 @@ def fit_mixture(
     max_iter: int = 10_000,
     accelerate: bool = True,
     smoothing: float = 0.0,
+    target: int | None = None,
+    init: Sequence[Start] = (),
 ) -> Mixture:
-    """Fit a mixture of product-Bernoullis by EM from many random starts.
+    """Fit a mixture of product-Bernoullis by EM from many starts, most of them random (`starts`).
 
     Parameters are not checked: this is the estimators' job.
 
@@ -97,7 +102,7 @@ def fit_mixture(
     random : RandomState or Generator
         Source of the random starts.
     n_init : int
-        Number of random starts.
+        Number of starts, those by the target and of one's own included.
     tol : float
         A restart has converged when a plain EM step gains less than this; every second step is examined.
     max_iter : int
@@ -106,6 +111,10 @@ def fit_mixture(
         Extrapolate by SQUAREM, with a guard under which the objective never falls.
     smoothing : float
         Pseudo-count added to every expected count (a Beta and Dirichlet prior); 0 is maximum likelihood.
+    target : int, optional
+        Complete column by whose values one of the starts is made.
+    init : sequence of (weights, probs)
+        Starts of one's own, shapes (k,) and (a, k).
 
     Returns
     -------
@@ -125,10 +134,10 @@ def fit_mixture(
     prepare_kernels()
     counts = np.asarray(counts, dtype=np.float64)
     problem = make_problem(rows, counts, float(smoothing))
-    starts = random_starts(problem, n_classes, n_init, random)
+    starts = make_starts(rows, counts, n_classes, n_init, random, target=target, own=init)
     ascents = maximize(problem, starts, tol=tol, max_iter=max_iter, accelerate=accelerate)
     best = int(np.argmax(ascents.objective))
-    unpenalised = ascents.objective
+    unpenalised, margin = ascents.objective, max(REPRODUCED, STEPS_LEFT * tol)
     if smoothing > 0:
         unpenalised = log_likelihoods(problem._replace(smoothing=0.0), ascents.theta)
     return Mixture(
@@ -136,7 +145,7 @@ def fit_mixture(
         probs=ascents.theta[best, :, 1:].T,
         log_likelihood=float(unpenalised[best]),
         log_likelihoods=unpenalised,
-        n_best_reproduced=int((ascents.objective > ascents.objective[best] - REPRODUCED).sum()),
+        n_best_reproduced=int((ascents.objective > ascents.objective[best] - margin).sum()),
         converged=bool(ascents.converged[best]),
         n_iter=int(ascents.n_evaluations[best]),
         paths=[path[:n].copy() for path, n in zip(ascents.paths, ascents.n_evaluations, strict=True)],

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from ciabench.arrays import Floats
 from ciabench.latent.elementary import larger
@@ -21,13 +20,8 @@ from ciabench.latent.lanes import LANES, choose, empty_lines, load, spread, stor
 from ciabench.latent.mixture import EDGE, Work, em_step, make_work
 from ciabench.latent.pieces import Problem
 
-Random = np.random.RandomState | np.random.Generator
-
 PLAIN_STEPS = 10
 """Plain steps before the first extrapolation: they leave each start in its own basin."""
-
-START_SPREAD = 1.0
-"""Standard deviation of the starts around the attribute means, in logits."""
 
 FIRST_STEPS = 64
 """Initial capacity of a path."""
@@ -207,18 +201,3 @@ def maximize(problem: Problem, starts: Floats, *, tol: float, max_iter: int, acc
         if ascents.n_evaluations.max() + 2 > ascents.paths.shape[1]:
             ascents = ascents._replace(paths=np.concatenate([ascents.paths, np.empty_like(ascents.paths)], axis=1))
     return ascents
-
-
-def random_starts(problem: Problem, n_classes: int, n_init: int, random: Random) -> Floats:
-    """Starting parameters (n_init, k, 1 + a): the attribute means with normal noise on the logit scale.
-
-    Unlike uniform probabilities these also suit sparse attributes; on dense ones both reach the same optima.
-    """
-    n_attributes, n_samples = problem.layout.n_attributes, problem.totals[-1]
-    observed = problem.totals[n_attributes:-1] if problem.layout.has_missing else n_samples
-    means = (problem.totals[:n_attributes] + 0.5) / (observed + 1)
-    shifts = START_SPREAD * random.standard_normal((n_init, n_classes, n_attributes))
-    theta = np.empty((n_init, n_classes, 1 + n_attributes))
-    theta[:, :, 0] = random.dirichlet(np.full(n_classes, 5.0), n_init)
-    theta[:, :, 1:] = expit(np.log(means / (1 - means)) + shifts)
-    return np.clip(theta, EDGE, 1 - EDGE)

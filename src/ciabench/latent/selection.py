@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
 from ciabench.latent.fit import Mixture
-from ciabench.latent.restarts import Random
+from ciabench.latent.starts import Random
 from ciabench.probability import bernoulli
 
 FOLDS = 5

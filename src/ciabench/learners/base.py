@@ -203,12 +203,30 @@ class MixtureClassifier(BinaryClassifier):
         """Intercept (1,) of the linear rule."""
         return np.array([self._rule()[1]])
 
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Class of every row: `classes_[1]` where its P(y | x) exceeds 1/2; for two hidden classes a linear rule."""
+        is_positive = self._is_positive(self.check_rows(X))
+        return self.classes_[is_positive.astype(np.intp)]
+
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Score of every row, positive for `classes_[1]`: the linear rule of two hidden classes, or log-odds of y."""
+        """Log-odds of y, log P(classes_[1] | x) − log P(classes_[0] | x), also where the best rule is a constant.
+
+        Where rounding hides on which side of 0 they are, `coef_` and `intercept_` decide.
+        """
         rows = self.check_rows(X)
+        log_odds = bernoulli.target_log_odds(rows, self.weights_, self.probs_)
+        least = np.finfo(np.float64).tiny
+        return np.where(self._is_positive(rows, log_odds), np.maximum(log_odds, least), np.minimum(log_odds, 0.0))
+
+    def _is_positive(self, rows: Any, log_odds: Floats | None = None) -> NDArray[np.bool_]:
+        """Whether each of the checked rows is in `classes_[1]`: by the linear rule if there is one, which is faster."""
+        if self.classes_.size == 1:
+            return np.zeros(rows.shape[0], dtype=bool)
         if self.weights_.size == 2 and rows.dtype == np.uint8:
-            return rule_scores(rows, *self._rule())
-        return bernoulli.logit(bernoulli.target_chances(rows, self.weights_, self.probs_))
+            return rule_scores(rows, *self._rule()) > 0
+        if log_odds is None:
+            log_odds = bernoulli.target_log_odds(rows, self.weights_, self.probs_)
+        return log_odds > 0
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """P(y | x) for every row and class, shape (s, 2); attributes that are NaN are summed out."""

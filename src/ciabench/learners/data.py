@@ -1,4 +1,4 @@
-"""Checks of the data that users pass to learners: rows of 0/1, two classes, sample weights."""
+"""Checks of the data that users pass to learners: rows of 0/1, two classes, sample weights, starts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,10 +10,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ciabench.arrays import Bits, Floats
-from ciabench.errors import DataError
+from ciabench.errors import DataError, ParameterError
 
 DENSE_LIMIT = 2 * 1024**3
 """Most bytes that a learner may use for a dense copy of sparse input and a matrix of its attributes."""
+
+ROUNDING = 1e-6
+"""How far the weights of a start may be from a sum of 1."""
 
 NO_TARGET = "no_validation"
 """Passed to scikit-learn as y where there is none."""
@@ -69,6 +72,42 @@ def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
     if not np.isfinite(weights).all() or weights.min() < 0 or weights.sum() == 0:
         raise DataError("sample_weight must be finite and not negative, and not zero for all rows.")
     return weights
+
+
+def checked_starts(init: Any, n_classes: int | str, n_attributes: int) -> list[tuple[Floats, Floats]]:
+    """Starts of one's own as pairs of arrays, weights (k,) and probabilities (a, k); none if `init` is None.
+
+    Examples
+    --------
+    >>> checked_starts(([0.4, 0.6], [[0.9, 0.1], [0.2, 0.7]]), n_classes=2, n_attributes=2)
+    [(array([0.4, 0.6]), array([[0.9, 0.1],
+           [0.2, 0.7]]))]
+    """
+    if init is None:
+        return []
+    if isinstance(n_classes, str):
+        raise ParameterError(f"init is of a fixed number of classes, and n_classes is {n_classes!r}; give a number.")
+    if not isinstance(init, list | tuple) or not init:
+        raise ParameterError(f"init must be (weights, probs) or a list of such pairs; got {init!r}.")
+    return [_start(pair, n_classes, n_attributes) for pair in (init if isinstance(init, list) else [init])]
+
+
+def _start(pair: Any, n_classes: int, n_attributes: int) -> tuple[Floats, Floats]:
+    """Weights and probabilities of one start."""
+    try:
+        weights, probs = (np.asarray(values, dtype=np.float64) for values in pair)
+    except (TypeError, ValueError):
+        raise ParameterError(f"init must be (weights, probs) or a list of such pairs; got {pair!r}.") from None
+    if weights.shape != (n_classes,) or probs.shape != (n_attributes, n_classes):
+        raise ParameterError(
+            f"init must hold weights of shape ({n_classes},) and probs of shape ({n_attributes}, {n_classes}), the "
+            f"target in row 0; got {weights.shape} and {probs.shape}."
+        )
+    if not (((weights >= 0) & (weights <= 1)).all() and abs(weights.sum() - 1) < ROUNDING):
+        raise ParameterError(f"init must hold weights in [0, 1] that sum to 1; got {weights.tolist()}.")
+    if not ((probs >= 0) & (probs <= 1)).all():
+        raise ParameterError("init must hold probs in [0, 1].")
+    return weights, probs
 
 
 def dense(learner: object, X: Any) -> Any:

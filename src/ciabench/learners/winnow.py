@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from ciabench.arrays import Bits, Floats
 from ciabench.errors import check_between, check_integer
-from ciabench.learners.base import OnlineClassifier
+from ciabench.learners.base import OnlineClassifier, rule_scores
 from ciabench.learners.data import column_names
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LEAST = 1e-100
 """Smallest weight, so that none is lost for ever. None exceeds α_w (θ + τ): larger ones would never be promoted."""
+PASSES = (1, 2, 4, 8, 16)
+"""Numbers of passes among which `n_passes="auto"` chooses (ours)."""
 Order = NDArray[np.int64]
 Rates = tuple[float, float, float, float]
 
@@ -89,6 +91,31 @@ def _train_sparse(X: Any, y: Bits, order: Order, n_passes: int, plus: Floats, mi
     return updates, right
 
 
+def shares_right(rows: Any, codes: Bits, orders: list[Order], trained: Floats, threshold: float) -> Floats:
+    """Of the members that did not see a row, the share that classifies it correctly: (stages, rows judged by any).
+
+    `trained` (stages, members, 2, n) are the weights after each stage, `orders` the rows that each member saw.
+    """
+    right, judges = np.zeros((len(trained), codes.size)), np.zeros(codes.size)
+    for member, order in enumerate(orders):
+        unseen = np.setdiff1d(np.arange(codes.size), order)
+        judges[unseen] += 1
+        for stage, (plus, minus) in enumerate(trained[:, member]):
+            is_positive = rule_scores(rows[unseen], plus - minus, minus.sum() - threshold) > 0
+            right[stage, unseen] += is_positive == codes[unseen]
+    return right[:, judges > 0] / judges[judges > 0]
+
+
+def first_good_stage(shares: Floats) -> int:
+    """First stage whose mean over the rows is within one standard error of the best; the first if there are no rows."""
+    if not shares.size:
+        return 0
+    means = shares.mean(axis=1)
+    best = int(means.argmax())
+    error = shares[best].std() / np.sqrt(shares.shape[1])
+    return int(np.argmax(means >= means[best] - error))
+
+
 class Winnow(OnlineClassifier):
     """Margin Winnow, averaged over members that are trained on subsamples.
 
@@ -113,8 +140,11 @@ class Winnow(OnlineClassifier):
         θ; None is n, the activation of every row at the start.
     margin : float
         τ / θ; 0 updates on mistakes only.
-    n_passes : int
-        Passes of each member over its rows.
+    n_passes : int or "auto"
+        Passes of each member over its rows. "auto" (ours) takes the fewest of 1, 2, 4, 8 and 16 after which accuracy
+        on the rows that members do not see is within one standard error of the best: few on dense data, where more
+        would overfit, and many on sparse text. It means 1 where every member sees all rows, as a single one does. It
+        is decided by `fit`, or by the first call of `partial_fit`, and kept by later calls.
     n_members : int
         Number of members. A single one is trained on all rows in the given order (basic Winnow).
     subsample : float
@@ -136,6 +166,8 @@ class Winnow(OnlineClassifier):
         Accuracy of each member on its own subsample; after `partial_fit`, over all calls.
     n_updates_ : int
         Updates of all members.
+    n_passes_ : int
+        Passes made by each member over the rows of a call.
 
     References
     ----------
@@ -148,6 +180,8 @@ class Winnow(OnlineClassifier):
     >>> y = X[:, :3].sum(axis=1) > 1
     >>> Winnow(random_state=0).fit(X, y).score(X, y)
     1.0
+    >>> Winnow(n_passes="auto", random_state=0).fit(X, y).n_passes_
+    1
     """
 
     facts: ClassVar[tuple[str, ...]] = ("n_updates_",)
@@ -159,7 +193,7 @@ class Winnow(OnlineClassifier):
         demotion: float | None = None,
         threshold: float | None = None,
         margin: float = 0.1,
-        n_passes: int = 1,
+        n_passes: int | str = 1,
         n_members: int = 10,
         subsample: float = 0.8,
         random_state: int | np.random.RandomState | None = None,
@@ -182,26 +216,52 @@ class Winnow(OnlineClassifier):
         check_integer("n_members", self.n_members, 1)
         self._random = check_random_state(self.random_state)
         self._weights, self._tallies = np.ones((self.n_members, 2, self.n_features_in_)), np.zeros((self.n_members, 3))
-        self.n_updates_ = 0
+        self.n_updates_ = self.n_passes_ = 0
 
     def learn(self, rows: Any, codes: Bits) -> Self:
         """Train every member on a subsample of these rows, then average."""
-        rates, n_samples = self._rates(), codes.size
+        rates, stages = self._rates(), self._stages()
         is_dense = isinstance(rows, np.ndarray)
         kernel, data = (_train_dense, rows) if is_dense else (_train_sparse, (rows.indptr, rows.indices))
-        for (plus, minus), tally in zip(self._weights, self._tallies, strict=True):
-            order = np.arange(n_samples)
-            if len(self._weights) > 1:  # a fractional number of rows is rounded at random
-                order = self._random.permutation(n_samples)[: int(self.subsample * n_samples + self._random.uniform())]
-            updates, n_right = kernel(data, codes, order, self.n_passes, plus, minus, rates)
-            self.n_updates_ += updates
-            tally += order.size, n_right, codes[order].sum()
+        orders = [self._order(codes.size) for _ in self._weights]
+        trained = np.empty((len(stages), *self._weights.shape))
+        counts = np.empty((len(stages), len(orders), 2), dtype=np.int64)
+        for member, ((plus, minus), order) in enumerate(zip(self._weights, orders, strict=True)):
+            for stage, n_passes in enumerate(np.diff(stages, prepend=0).tolist()):
+                counts[stage, member] = kernel(data, codes, order, n_passes, plus, minus, rates)
+                trained[stage, member] = plus, minus
+        last = first_good_stage(shares_right(rows, codes, orders, trained, rates[2])) if len(stages) > 1 else 0
+        self.n_passes_, self._weights = stages[last], trained[last].copy()
+        self.n_updates_ += int(counts[: last + 1, :, 0].sum())
+        self._tallies += [
+            (order.size, right, codes[order].sum()) for order, right in zip(orders, counts[last, :, 1], strict=True)
+        ]
+        return self._average(rates[2])
+
+    def _average(self, threshold: float) -> Self:
+        """Average the members, weighted by what they gain on the commoner class."""
         seen, right, positive = self._tallies.T
         self.member_accuracy_ = right / np.maximum(seen, 1)
         excess = np.maximum(right - np.maximum(positive, seen - positive), 0) / np.maximum(seen, 1)
         self.weights_ = np.average(self._weights, axis=0, weights=excess if excess.any() else None)
         w_plus, w_minus = self.weights_
-        return self.set_rule(w_plus - w_minus, w_minus.sum() - rates[2])
+        return self.set_rule(w_plus - w_minus, w_minus.sum() - threshold)
+
+    def _order(self, n_samples: int) -> Order:
+        """Rows of the next member."""
+        if len(self._weights) == 1:
+            return np.arange(n_samples)
+        shuffled: Order = self._random.permutation(n_samples)
+        return shuffled[: int(self.subsample * n_samples + self._random.uniform())]  # a fraction is rounded at random
+
+    def _stages(self) -> tuple[int, ...]:
+        """Numbers of passes to compare: one, unless they are still to be chosen."""
+        if self.n_passes != "auto":
+            check_integer("n_passes, if not 'auto',", self.n_passes, 1)
+            return (int(self.n_passes),)
+        if self.n_passes_:
+            return (self.n_passes_,)
+        return PASSES if len(self._weights) > 1 else PASSES[:1]
 
     def _rates(self) -> Rates:
         """Checked parameters, with None replaced by the default."""
@@ -212,5 +272,4 @@ class Winnow(OnlineClassifier):
         check_between("threshold", threshold, 0, 1e100)
         check_between("margin, a fraction of the threshold,", self.margin, 0, 1, closed=True)
         check_between("subsample", self.subsample, 0.01, 1, closed=True)
-        check_integer("n_passes", self.n_passes, 1)
         return float(self.promotion), float(demotion), float(threshold), float(self.margin * threshold)

@@ -123,6 +123,23 @@ def target_chances(X: Any, weights: Floats, probs: Floats) -> Floats:
     return chances
 
 
+def target_log_odds(X: Any, weights: Floats, probs: Floats) -> Floats:
+    """Log-odds (s,) of attribute 0 given the others, accurate also where `target_chances` rounds to 0 or 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights, probs = np.array([0.5, 0.5]), np.array([[1 - 1e-12, 0.2], [0.9, 0.1]])
+    >>> target_log_odds(np.array([[0], [1]]), weights, probs).round(3)
+    array([-0.944,  2.442])
+    """
+    joint = log_joint(X, weights, probs[1:])
+    joint -= joint.max(axis=-1, keepdims=True)
+    one, zero = (normalize(joint + floored_log(chances))[1] for chances in (probs[0], 1 - probs[0]))
+    log_odds: Floats = one - zero
+    return log_odds
+
+
 def log_likelihood(X: Any, weights: Floats, probs: Floats) -> Floats:
     """Log P(x) of every row, shape (..., s)."""
     return normalize(log_joint(X, weights, probs))[1]
