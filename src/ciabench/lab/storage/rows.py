@@ -5,8 +5,8 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -74,9 +74,9 @@ def read(source: Source) -> Reading:
         return Reading(frame(store), store.provenance(), list(store.failures()), store.counts())
 
 
-def frame(store: Store) -> pd.DataFrame:
-    """Rows of a store as a frame, in less memory than a list of them takes."""
-    view = store.view()
+def frame(store: Store, facts: Sequence[str] = ()) -> pd.DataFrame:
+    """Rows of a store as a frame, in less memory than a list of them takes; facts of the scores are further columns."""
+    view = replace(store.view(), facts=tuple(facts))
     rows, columns = store.rows(view), view.columns
     parts: dict[str, list[NDArray[Any]]] = {column: [np.empty(0, KINDS.get(column, object))] for column in columns}
     try:
