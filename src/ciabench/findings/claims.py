@@ -4,19 +4,20 @@ Each claim is one function from rows to the statements that it makes; to add a c
 that it is about. It is shown for results that hold at least one of them. Levels are applied by `tester`, once the
 statements are counted: 5% in all for the paper's claims, and 5% for those beyond it, whose ids start with B. Passing
 sizes (C9, and the last statement of C10) are judged by the 95% bootstrap intervals of both sizes, whatever the level,
-and not at all with fewer than ten trials.
+and not at all with fewer than ten trials; shares of pairs of words (B3) by exact 95% intervals.
 """
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from ciabench.errors import StoreError
 from ciabench.findings.curves import passing_sizes
 from ciabench.findings.evidence import TOO_FEW, Direction, Estimate, IntervalStatement, Statement, Trials
 from ciabench.findings.selection import PAIRS, Data
-from ciabench.findings.spelling import mean_leads, of_pairs
+from ciabench.findings.spelling import leads, of_pairs, split_error
 from ciabench.findings.tester import Claim, Finding, Statements, Test, findings_of, reference_verdicts
 from ciabench.lab.storage.view import WORLD
 from ciabench.probability.bernoulli import all_patterns
@@ -32,6 +33,18 @@ DISMAL = 0.15
 
 NO_BETTER, FAR_ABOVE = 0.02, 0.05
 """Leads in accuracy over the majority up to and from which a learner is called no better, and far above (ours)."""
+
+NEAR = 0.05
+"""Two accuracies on text are called near when they differ by less than this (ours)."""
+
+MOST, NOT_RARE = 0.5, 0.1
+"""Shares of all pairs from which on something is called the rule, and not rare (ours)."""
+
+SAME_RATE = 1e-9
+"""Accuracies that differ by less than this are the same."""
+
+PAPER_PAIR = "passed/past"
+"""The pair of which the paper says how well the binary model does."""
 
 FEWEST_RESAMPLED = 10
 """Resampling fewer trials than this gives no interval that could be trusted (ours)."""
@@ -268,27 +281,29 @@ def _bayes_rule_is_linear(data: Data) -> Statements:
 
 @claim(
     "C12",
-    "real text: on the whole EM tells two words apart no better than the majority class, Winnow far better",
+    "real text, passed or past: EM is no better than the majority class on any corpus, Winnow far better on each",
     PAIRS,
 )
-def _spelling(data: Data) -> Statements:
-    em, winnow, lead = (mean_leads(data.rows, *who) for who in (("EM",), ("Winnow",), ("Winnow", "EM")))
-    exceptions = [f"{pair} +{lead:.3f}" for pair, lead in em.items() if lead >= NO_BETTER]
-    but = f"; not so in {len(exceptions)}: {', '.join(exceptions)}" if exceptions else ""
+def _passed_or_past(data: Data) -> Statements:
+    em, winnow = (leads(data.rows, learner) for learner in ("EM", "Winnow"))
+    pairs = of_pairs(data.rows)
+    worlds = list(dict.fromkeys(pairs[WORLD][pairs["pair"] == PAPER_PAIR]))
+    if not worlds:
+        raise StoreError(f"no rows of {PAPER_PAIR}")
     return [
-        _of_pairs(data, f"EM leads the majority by less than {NO_BETTER}{but}", em, NO_BETTER, "below"),
-        _of_pairs(data, f"Winnow leads it by more than {FAR_ABOVE}", winnow, FAR_ABOVE),
-        _of_pairs(data, "Winnow ahead of EM", lead, 0.0),
+        statement
+        for world in worlds
+        for statement in (
+            _of_splits(f"{world}: EM leads the majority by less than {NO_BETTER}", em.loc[world], NO_BETTER, "below"),
+            _of_splits(f"{world}: Winnow leads it by more than {FAR_ABOVE}", winnow.loc[world], FAR_ABOVE),
+        )
     ]
 
 
-def _of_pairs(
-    data: Data, text: str, leads: Mapping[str, float], bound: float, direction: Direction = "above"
-) -> Statement:
-    """Statement of which the pair is the unit: only more pairs would decide it, which no number of trials brings."""
-    splits = of_pairs(data.rows).groupby(WORLD)["trial"].nunique()
-    mean = Estimate.of(np.array(list(leads.values())))._replace(trials=Trials(int(splits.min()), int(splits.max())))
-    text = f"mean over {len(leads)} pairs: {text}"
+def _of_splits(text: str, values: "pd.Series[float]", bound: float, direction: Direction = "above") -> Statement:
+    """Statement about one corpus: its splits overlap, so that more of them do not bring the error to 0."""
+    present = np.asarray(values.dropna(), dtype=np.float64)
+    mean = Estimate.of(present)._replace(error=split_error(present))
     return Statement(text, mean, bound, direction, is_settled_by_trials=False)
 
 
@@ -299,6 +314,64 @@ def _of_pairs(
 )
 def _selection_regains(data: Data) -> Statements:
     return _ahead(data, named(10, 5), "EM selected", "Winnow", 3000)
+
+
+@claim(
+    "B3",
+    "beyond the paper: on text EM either lines up with the word, and is then as good as Winnow, or is exactly the "
+    "majority class",
+    PAIRS,
+)
+def _lines_up_or_not(data: Data) -> Statements:
+    over_majority, over_winnow = leads(data.rows, "EM"), leads(data.rows, "EM", "Winnow")
+    mean = over_majority.mean(axis=1)
+    lines_up, is_majority = mean >= FAR_ABOVE, (over_majority.abs().fillna(0) < SAME_RATE).all(axis=1)
+    is_either = lines_up | is_majority
+    statements: list[Statement | IntervalStatement] = [
+        _share(data, f"EM does one or the other; neither{_listed(mean[~is_either])}", is_either, MOST),
+        _share(data, f"EM leads the majority by {FAR_ABOVE} or more{_listed(mean[lines_up])}", lines_up, NOT_RARE),
+        _share(data, "EM is exactly the majority in every split", is_majority, NOT_RARE),
+    ]
+    near = _where_others_line_up(over_majority, over_winnow)
+    if len(near) > 1:
+        text = f"EM within ±{NEAR} of Winnow in splits whose other splits show that it lines up"
+        statements.append(_of_pairs(data, text, near, NEAR, "within"))
+    return statements
+
+
+def _listed(means: "pd.Series[float]") -> str:
+    """Pairs with their leads, in words."""
+    return f": {', '.join(f'{pair} {lead:+.3f}' for pair, lead in means.items()) or 'none'}"
+
+
+def _where_others_line_up(over_majority: pd.DataFrame, over_winnow: pd.DataFrame) -> dict[str, float]:
+    """Pair → mean lead of EM over Winnow in splits that are not among those by which the pair was chosen."""
+    n_splits = over_majority.notna().sum(axis=1)
+    others = over_majority.rsub(over_majority.sum(axis=1), axis=0).div(n_splits - 1, axis=0)
+    means = over_winnow.where(others >= FAR_ABOVE).mean(axis=1).dropna()
+    return {str(pair): float(lead) for pair, lead in means.items()}
+
+
+def _share(data: Data, text: str, is_one: "pd.Series[bool]", bound: float) -> IntervalStatement:
+    """Statement about the share of all pairs, with an exact 95% interval (Clopper & Pearson)."""
+    count, total = int(is_one.sum()), len(is_one)
+    interval = stats.binomtest(count, total).proportion_ci(0.95, method="exact")
+    ends = float(interval.low), float(interval.high)
+    return IntervalStatement(f"{count} of {total} pairs: {text}", count / total, *ends, bound, trials=_splits(data))
+
+
+def _splits(data: Data) -> Trials:
+    """Splits per pair: fewest and most."""
+    splits = of_pairs(data.rows).groupby(WORLD)["trial"].nunique()
+    return Trials(int(splits.min()), int(splits.max()))
+
+
+def _of_pairs(
+    data: Data, text: str, leads: Mapping[str, float], bound: float, direction: Direction = "above"
+) -> Statement:
+    """Statement of which the pair is the unit: only more pairs would decide it, which no number of trials brings."""
+    mean = Estimate.of(np.array(list(leads.values())))._replace(trials=_splits(data))
+    return Statement(f"mean over {len(leads)} pairs: {text}", mean, bound, direction, is_settled_by_trials=False)
 
 
 @claim(

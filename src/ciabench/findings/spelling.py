@@ -16,6 +16,9 @@ OVERLAP = TEST_SHARE / (1 - TEST_SHARE)
 """Splits of one corpus share examples, which adds this to 1/splits in the variance of a mean (Nadeau & Bengio 2003)."""
 
 SIGNIFICANT = 0.05
+REPRODUCED = "n_best_reproduced"
+"""Column, where rows have it: number of restarts that reached the best optimum of a fit."""
+
 PARAMETERS = ["pair", "examples"]
 """Parameters by which a pair of words is recognised."""
 
@@ -53,26 +56,33 @@ def accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     for (world, size, learner), group in rows.groupby([WORLD, "size", "learner"], sort=False):
         success, lead = group["success"].to_numpy(), (group["success"] - group["constant"]).to_numpy()
         label = (world, size, learner, len(group), int(group["examples"].iloc[0]))
-        means = success.mean(), _error(success), group["constant"].mean(), lead.mean()
+        means = success.mean(), split_error(success), group["constant"].mean(), lead.mean()
         measured.append((*label, *means, _p_value(lead)))
     columns = [WORLD, "size", "learner", "trials", "examples", "accuracy", "error", "majority", "lead", "p"]
     worlds = list(dict.fromkeys(rows[WORLD]))
     return pd.DataFrame(sorted(measured, key=lambda row: (worlds.index(row[0]), row[1])), columns=columns)
 
 
-def mean_leads(rows: pd.DataFrame, learner: str, rival: str | None = None) -> dict[str, float]:
-    """Pair → lead of a learner over a rival, or over the majority, at the largest size."""
+def leads(rows: pd.DataFrame, learner: str, rival: str | None = None) -> pd.DataFrame:
+    """Lead of a learner over a rival, or the majority, at the largest size: one row per pair, one column per split.
+
+    A split in which one of the two failed is NaN.
+    """
     pairs = of_pairs(rows)
     chosen = pairs[(pairs["size"] == pairs["size"].max()) & pairs["learner"].isin([learner, rival or learner])]
     if missing := {learner, rival or learner} - set(chosen["learner"]):
         raise StoreError(f"no rows of {min(missing)} for pairs of words")
     wide = chosen.pivot(index=[WORLD, "trial"], columns="learner", values="success")
     base = chosen.groupby([WORLD, "trial"])["constant"].first() if rival is None else wide[rival]
-    return {str(pair): float(lead) for pair, lead in (wide[learner] - base).groupby(WORLD).mean().items()}
+    by_split: pd.DataFrame = (wide[learner] - base).unstack("trial")
+    return by_split
 
 
 def to_table(rows: pd.DataFrame, learners: Sequence[str] = ()) -> Table:
     """Table of accuracies in percent; * marks a lead over the majority with p < 0.05, ° a lag.
+
+    † marks a learner whose best optimum only one restart reached in at least one of the splits, so that there may be a
+    better one; rows say so if they have the column `n_best_reproduced`, as those of `lab.spelling.measure`.
 
     Parameters
     ----------
@@ -81,18 +91,33 @@ def to_table(rows: pd.DataFrame, learners: Sequence[str] = ()) -> Table:
     learners : sequence of str
         Columns that are shown even if all their scores failed, before those of any other learner.
     """
-    measured = accuracies(rows)
+    measured, once = accuracies(rows), reached_once(rows)
     shown = list(dict.fromkeys([*learners, *measured["learner"]]))
     table = Table("pair", "examples", "majority", *shown, box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for world, group in measured.groupby(WORLD, sort=False):
-        by_learner = {row["learner"]: _cell(row) for _, row in group.iterrows()}
+        by_learner = {row["learner"]: _cell(row, (world, row["learner"]) in once) for _, row in group.iterrows()}
         cells = [by_learner.get(learner, "failed") for learner in shown]
         first = group.iloc[0]
         table.add_row(str(world), str(first["examples"]), f"{100 * first['majority']:.1f}", *cells)
     return table
 
 
-def _error(values: Any) -> float:
+def reached_once(rows: pd.DataFrame) -> set[tuple[Any, Any]]:
+    """Worlds and learners with a fit whose best optimum only one restart reached, as far as the rows say.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"world": "a/b", "learner": ["EM", "EM", "Winnow"], "n_best_reproduced": [20, 1, None]})
+    >>> reached_once(rows)
+    {('a/b', 'EM')}
+    """
+    if REPRODUCED not in rows:
+        return set()
+    chosen = rows[rows[REPRODUCED] == 1]
+    return set(zip(chosen[WORLD], chosen["learner"], strict=True))
+
+
+def split_error(values: Any) -> float:
     """Standard error of a mean over splits that overlap."""
     return float(np.std(values, ddof=1) * np.sqrt(1 / len(values) + OVERLAP)) if len(values) > 1 else np.nan
 
@@ -101,12 +126,12 @@ def _p_value(leads: Any) -> float:
     """P-value of the hypothesis that the mean is zero; NaN of a single split."""
     if len(leads) < 2:
         return np.nan
-    error = _error(leads)
+    error = split_error(leads)
     if not error > 0:
         return float(np.all(leads == 0))
     return float(2 * stats.t.sf(abs(leads.mean()) / error, len(leads) - 1))
 
 
-def _cell(measured: "pd.Series[Any]") -> str:
+def _cell(measured: "pd.Series[Any]", is_reached_once: bool) -> str:
     mark = ("*" if measured["lead"] > 0 else "°") if measured["p"] < SIGNIFICANT else " "
-    return f"{100 * measured['accuracy']:.1f}±{100 * measured['error']:.1f}{mark}"
+    return f"{100 * measured['accuracy']:.1f}±{100 * measured['error']:.1f}{mark}{'†' if is_reached_once else ' '}"

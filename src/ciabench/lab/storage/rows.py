@@ -6,8 +6,8 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -80,9 +80,9 @@ def is_table(path: Path) -> bool:
     return path.name.endswith((".csv", ".csv.gz"))
 
 
-def frame(store: Store) -> pd.DataFrame:
-    """Rows of a store as a DataFrame, built in less memory than a list of rows takes."""
-    view = store.view()
+def frame(store: Store, facts: Sequence[str] = ()) -> pd.DataFrame:
+    """Rows of a store as a DataFrame, built in less memory than a list of rows takes; facts become further columns."""
+    view = replace(store.view(), facts=tuple(facts))
     rows, columns = store.rows(view), view.columns
     parts: dict[str, list[NDArray[Any]]] = {column: [np.empty(0, KINDS.get(column, object))] for column in columns}
     try:

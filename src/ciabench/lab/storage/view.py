@@ -39,6 +39,8 @@ class View:
         Trials shown per world.
     scores_per_trial : int
         Scores wanted in one trial of every world together.
+    facts : tuple of str
+        Facts of the scores that are shown as further columns.
     """
 
     worlds: list[StoredWorld]
@@ -46,6 +48,7 @@ class View:
     sizes: frozenset[int]
     trials: int
     scores_per_trial: int = 0
+    facts: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, view: dict[str, Any], worlds: Sequence[tuple[int, str, str]]) -> "View":
@@ -88,7 +91,7 @@ class View:
         """Columns of its rows; a parameter with the name of another column is prefixed with "world_"."""
         taken = {*LABELS, *MEASURES}
         named = [f"world_{name}" if name in taken else name for name in self.parameters]
-        return [WORLD, *named, *LABELS[1:], *MEASURES]
+        return [WORLD, *named, *LABELS[1:], *MEASURES, *self.facts]
 
     def rows(
         self, world: StoredWorld, cell: Sequence[Any], scores: Sequence[Sequence[Any]]
@@ -99,13 +102,18 @@ class View:
             return
         labels = (world.name, *(world.parameters.get(name) for name in self.parameters), trial)
         shown = [
-            (size, name, success, best, constant, t, t_error, fit_seconds)
-            for learner, size, is_done, success, t, t_error, fit_seconds, *_ in scores
+            (size, name, success, best, constant, t, t_error, fit_seconds, *self._chosen(facts))
+            for learner, size, is_done, success, t, t_error, fit_seconds, _, facts in scores
             if is_done and size in self.sizes
             for name in self.learners.get(learner, ())
         ]
         for row in sorted(shown, key=lambda row: row[:2]):
             yield (*labels, *row)
+
+    def _chosen(self, facts: str) -> list[Any]:
+        """Values of the facts that are shown, from those of a score as JSON, which is not parsed if there are none."""
+        known = json.loads(facts) if self.facts and facts else {}
+        return [known.get(name) for name in self.facts]
 
 
 def view_of(plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int | None]]) -> dict[str, Any]:
