@@ -1,4 +1,4 @@
-"""Winnow's passes chosen on the data, beside one pass and passes set by hand: `python experiments/passes.py` (minutes).
+"""Winnow's passes chosen on the data, beside one pass and passes set by hand: `python experiments/passes.py` (10 min).
 
 First pairs of words that are in no figure, by which the margin beside n_passes="auto" was chosen. Then the 18 pairs of
 experiments/spelling.toml: accuracy, and leads of "auto" with standard errors that allow for the overlap of the splits.
