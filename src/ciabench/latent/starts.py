@@ -159,7 +159,7 @@ def deal_labels(is_present: tuple[bool, ...], n_classes: int) -> Deal:
 def _drawn_rows(counts: Floats, shape: tuple[int, ...], random: Random) -> NDArray[np.intp]:
     """Numbers of rows drawn in proportion to their counts; a count of 2 is as a row twice."""
     bounds = np.cumsum(counts)
-    drawn: NDArray[np.intp] = np.searchsorted(bounds[:-1], random.random(shape) * bounds[-1], side="right")
+    drawn: NDArray[np.intp] = np.searchsorted(bounds[:-1], random.random(shape) * bounds[-1], side="right")  # numpy's  # nosec B311
     return drawn
 
 
