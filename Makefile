@@ -54,6 +54,7 @@ reference: $(INSTALLED)
 	$(BIN)/python experiments/renew_reference.py
 
 soak: $(INSTALLED)
+	$(BIN)/pytest -m soak
 	for part in kill disk damage plugins input load leak; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
 
 bench: $(INSTALLED)

@@ -17,6 +17,7 @@ def test_curves_give_mean_error_pooled_ratio_and_headroom(made_rows):
     assert curves.loc[100, "headroom"] == pytest.approx(rooms.mean())
 
 
+@pytest.mark.soak
 def test_bootstrap_interval_of_the_pooled_ratio_covers_as_often_as_it_says(made_rows):
     covered = []
     for seed in range(100):

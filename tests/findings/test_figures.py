@@ -139,6 +139,7 @@ def test_mixed_experiments_have_both_overviews(made_rows, tmp_path, only_png):
     assert set(pd.read_csv(tmp_path / "overview-others.csv")["world"]) == {"coins"}
 
 
+@pytest.mark.soak
 def test_figures_are_the_same_again(made_rows, tmp_path):
     rows = rows_of_worlds(made_rows, [(10, 3, 0.9)])
     first, second = write_figures(rows, tmp_path / "a"), write_figures(rows, tmp_path / "b")

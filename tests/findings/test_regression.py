@@ -215,6 +215,7 @@ def test_a_size_without_any_t_does_not_hide_the_others():
     assert comparison.verdict == "changed"
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("test", [paired, unpaired])
 def test_the_level_holds_for_heavy_tails_and_many_zeros(test):
     rng = np.random.default_rng(0)

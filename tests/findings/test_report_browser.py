@@ -207,6 +207,7 @@ def test_page_fits_a_phone_and_follows_dark_mode(shown):
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+@pytest.mark.soak
 def test_fifty_panels_open_in_two_seconds(shown):
     families = [(n, k, b) for n, k, b in product((5, 6, 7, 8, 9), (2, 3, 4, 5, 6), (0.8, 0.9))]
     browser, times = shown(["EM", "COV", "Winnow"], families=families, trials=2), []

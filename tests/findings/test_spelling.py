@@ -51,6 +51,7 @@ def printed(table):
     return capture.get()
 
 
+@pytest.mark.soak
 def test_on_the_addresses_em_lines_up_with_one_pair_and_is_the_majority_on_another():
     rows = measure(["passed/past", "lead/led"])
     assert list(rows.columns[:5]) == ["world", "pair", "corpus", "min_count", "examples"]

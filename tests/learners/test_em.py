@@ -54,7 +54,7 @@ def stepmix_log_likelihood(rows, n_classes):
 
 @pytest.mark.filterwarnings("ignore::ciabench.errors.SearchWarning")
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.soak)])
 def test_likelihood_is_never_below_that_of_stepmix(n_classes, missing):
     for seed in range(13):
         X, y = problem_of(seed, k=n_classes, missing=missing)
@@ -236,6 +236,7 @@ def test_fitted_model_can_be_drawn_from():
     assert np.mean(labels == "yes") == pytest.approx(y.mean(), abs=0.01)
 
 
+@pytest.mark.soak
 def test_sparse_rows_are_never_made_dense(monkeypatch):
     rng = np.random.default_rng(0)
     X = sparse.random_array((200, 200_000), density=1e-4, rng=rng, format="csr")

@@ -87,6 +87,7 @@ def test_truncated_files_are_replaced(compiled, suffix):
     assert run(package) == (printed, "")
 
 
+@pytest.mark.soak
 def test_another_cache_folder_is_used_and_checked(compiled, tmp_path):
     package, printed, _ = compiled
     assert run(package, NUMBA_CACHE_DIR=str(tmp_path)) == (printed, ANNOUNCEMENT)
