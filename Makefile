@@ -10,13 +10,18 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 # Tests and runs start many processes, each of which would otherwise compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help figures test lint soak bench reference clean
+.PHONY: help figures departures test lint soak bench reference docs dist test-lowest test-newest clean
 
 help:
 	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims, write its page"
+	@echo "make departures             the same for worlds that depart from the binary model: how far is too far?"
 	@echo "make test                   set up, then lint, types, import contract and all tests"
 	@echo "make lint                   ruff, mypy, the import contract, bandit and pip-audit only"
+	@echo "make docs                   build the site into docs/_build/html, warnings as errors"
 	@echo "make soak                   the long forms of the fault tests: kills, full disks, damage, bad input, load"
+	@echo "make dist                   build wheel and sdist, check them, and try the wheel in an empty environment"
+	@echo "make test-lowest            all tests with the lowest versions of the dependencies that pyproject.toml allows"
+	@echo "make test-newest            all tests with the newest versions"
 	@echo "make bench                  time the library against its peers"
 	@echo "make reference              run all experiments in full and renew results/reference"
 
@@ -35,30 +40,46 @@ lint: $(INSTALLED)
 	$(BIN)/python tests/faults/audit.py
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest --cov
 
-# Exit code 1 is a finding (a claim that is not reproduced), not an error.
+docs: $(INSTALLED)
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --fresh-env --quiet docs docs/_build/html
+	@echo "docs/_build/html/index.html: open it in a browser."
+
 figures: $(INSTALLED)
-	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials $(TRIALS)
-	$(BIN)/ciabench run experiments/spelling.toml --out results --jobs $(JOBS)
-	$(BIN)/ciabench figures results/paper.db --out results/figures
-	$(BIN)/ciabench figures results/spelling.db --out results/figures
-	$(BIN)/ciabench claims results/paper.db results/spelling.db --markdown results/claims.md --json results/claims.json || test $$? -eq 1
-	$(BIN)/ciabench report results/paper.db results/spelling.db --out results/report.html
+	$(BIN)/ciabench paper --trials $(TRIALS) --jobs $(JOBS)
+
+departures: $(INSTALLED)
+	$(BIN)/ciabench run experiments/departures.toml --out results --jobs $(JOBS)
+	$(BIN)/ciabench figures results/departures.db --out results/departures
+	$(BIN)/ciabench claims results/departures.db --markdown results/departures/claims.md --json results/departures/claims.json || test $$? -eq 1
+	$(BIN)/python experiments/departures.py results/departures.db
 
 reference: $(INSTALLED)
 	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials 300
 	$(BIN)/ciabench run experiments/omitted.toml --out results --jobs $(JOBS)
 	$(BIN)/ciabench run experiments/beyond.toml --out results --jobs $(JOBS)
 	$(BIN)/ciabench run experiments/spelling.toml --out results --jobs $(JOBS)
+	$(BIN)/ciabench run experiments/departures.toml --out results --jobs $(JOBS)
 	$(BIN)/python experiments/renew_reference.py
 
 soak: $(INSTALLED)
 	$(BIN)/pytest -m soak
 	for part in kill disk damage plugins input load leak; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
 
+dist: $(INSTALLED)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/pytest -m soak tests/test_distribution.py
+
+test-lowest test-newest: test-%: $(INSTALLED)
+	$(PYTHON) -m venv $(VENV)-$*
+	$(BIN)/uv pip install --quiet --python $(VENV)-$*/bin/python --resolution $(if $(filter lowest,$*),lowest-direct,highest) --editable '.[test]'
+	$(VENV)-$*/bin/python -m pytest
+
 bench: $(INSTALLED)
 	$(BIN)/python experiments/speed.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache docs/_build docs/api

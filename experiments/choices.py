@@ -1,4 +1,4 @@
-"""Numbers behind docs/method.md: `python experiments/choices.py` (about a minute).
+"""Numbers behind docs/science/method.md: `python experiments/choices.py` (about a minute).
 
 First the mean difficulty of unselected CIA(10, 3, ·) models at two concentrations, exact for each model. Then the
 headroom trap on CIA(10, k, 0.9) without `min_headroom`: how many models have little headroom, and what becomes of

@@ -62,11 +62,11 @@ def rates(plan, jobs, count):
     """Cells per second by the clock, from the first finished batch on, and of this process's own processor time."""
     with pool(jobs=jobs) as workers:
         done = 0
-        for cell in run_cells(plan, (Job(0, trial, plan.wanted(0)) for trial in range(count)), workers):
+        for cells in run_cells(plan, (Job(0, trial, plan.wanted(0)) for trial in range(count)), workers):
             if done == 0:
                 clock, processor = time.perf_counter(), time.process_time()
-            done += 1
-            assert cell.error is None
+            done += len(cells)
+            assert all(cell.error is None for cell in cells)
     return done / (time.perf_counter() - clock), done / (time.process_time() - processor)
 
 
@@ -92,8 +92,9 @@ def drive(count):
         clock, processor = time.perf_counter(), time.process_time()
         queue = JobQueue(store.missing(plan))
         for batch in queue.batches():
-            for finished in queue.finished([cell(job.trial) for job in batch]):
-                store.add(finished)
+            cells = [cell(job.trial) for job in batch]
+            queue.finished(cells)
+            store.add(*cells)
         seconds = time.perf_counter() - clock
         return count / seconds, count / (time.process_time() - processor), peak_megabytes()
 

@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from ciabench import CIAFamily, Winnow, learning_curve
 from ciabench.findings.spelling import OVERLAP
-from ciabench.world.spelling import DEFAULT_PAIRS, SpellingPair
+from ciabench.world.pairs import DEFAULT_PAIRS
+from ciabench.world.spelling import SpellingPair
 
 TUNING_PAIRS = ("their/there", "were/where", "know/no", "hear/here", "later/latter")
 FAMILIES = [CIAFamily(n, k, 0.85) for n, k in ((20, 2), (20, 5), (40, 3), (60, 5))]

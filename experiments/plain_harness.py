@@ -37,7 +37,8 @@ def chances(X: Rows, weights: Rows, probs: Rows) -> Rows:
     clipped = np.clip(probs, 1e-12, 1 - 1e-12)
     joint = np.log(weights) + X @ np.log(clipped) + (1 - X) @ np.log(1 - clipped)
     joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-    return joint / joint.sum(axis=1, keepdims=True)
+    posterior: Rows = joint / joint.sum(axis=1, keepdims=True)
+    return posterior
 
 
 def simulate(weights: Rows, probs: Rows, size: int, rng: np.random.Generator) -> tuple[Rows, Rows]:

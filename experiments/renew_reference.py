@@ -3,7 +3,8 @@
 Rows as CSV with their provenance beside them, the six figures and the overview as PNG, and the claims tested on all
 rows together, with their verdicts in the README and in the package. `--learners EM "EM selected"` takes only the rows
 of these learners from the finished experiments and keeps the committed rows of all others, which is what a new version
-of one learner needs. `--claims-only` tests the claims on the committed rows again, and runs and draws nothing.
+of one learner needs; `--experiments departures` renews the rows and figures of these experiments only. `--claims-only`
+tests the claims on the committed rows again, and runs and draws nothing.
 """
 
 import argparse
@@ -27,8 +28,10 @@ from ciabench.lab.storage.rows import read
 if TYPE_CHECKING:
     from ciabench.lab.storage.store import Store
 
-EXPERIMENTS = ("paper", "omitted", "beyond", "spelling")
-DRAWN = ("paper", "spelling")
+EXPERIMENTS = ("paper", "omitted", "beyond", "spelling", "departures")
+DRAWN = {"paper": "*.png", "spelling": "*.png", "departures": "departures.png"}
+"""Experiments whose figures are committed, and which of their files."""
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
 REFERENCE = RESULTS / "reference"
@@ -40,22 +43,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--claims-only", action="store_true", help="Test the claims on the committed rows again.")
     parser.add_argument("--learners", nargs="+", help="Renew the rows of these learners only.")
+    parser.add_argument("--experiments", nargs="+", choices=EXPERIMENTS, default=EXPERIMENTS, help="Renew these only.")
     options = parser.parse_args(arguments)
     if not options.claims_only:
-        renew_rows(options.learners)
-        renew_figures()
+        renew_rows(options.experiments, options.learners)
+        renew_figures(options.experiments)
     findings = reference_findings()
     renew_claims(findings)
     sys.stdout.write(verdicts.to_markdown(findings))
 
 
-def renew_rows(learners: Sequence[str] | None) -> None:
-    """Export the rows of every experiment, or replace those of some learners."""
+def renew_rows(experiments: Sequence[str], learners: Sequence[str] | None) -> None:
+    """Export the rows of experiments, or replace those of some learners."""
     from ciabench.lab.storage.export import export
     from ciabench.lab.storage.store import Store
 
     REFERENCE.mkdir(parents=True, exist_ok=True)
-    for name in EXPERIMENTS:
+    for name in experiments:
         with Store(RESULTS / f"{name}.db") as store:
             table = REFERENCE / f"{name}.csv.gz"
             if learners is None:
@@ -93,17 +97,17 @@ def _lines(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-def renew_figures() -> None:
+def renew_figures(experiments: Sequence[str]) -> None:
     """Draw the figures of the reference."""
     import matplotlib
 
     matplotlib.use("agg")
     from ciabench.findings.figures import write_figures
 
-    with tempfile.TemporaryDirectory() as folder:
-        for name in DRAWN:
+    for name in (name for name in experiments if name in DRAWN):
+        with tempfile.TemporaryDirectory() as folder:
             for path in write_figures(read(REFERENCE / f"{name}.csv.gz").rows, folder):
-                if path.suffix == ".png":
+                if path.match(DRAWN[name]):
                     shutil.copy(path, REFERENCE / path.name)
 
 

@@ -1,7 +1,7 @@
 """The library against its peers: same data, same run, one thread: `make bench`.
 
 Prints processor seconds (medians, the two sides taking turns) and their ratio, and writes `results/speed.csv`,
-`results/speed.md` and `results/speed.png`.
+`results/speed.md` and `results/speed.png`; `results/growth.csv` and `results/growth.png` show how EM's time grows.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 import plain_harness
 import speed_fresh
 import speed_shown
-from ciabench import EM, CIAFamily, NaiveBayes, Perceptron, Task, Winnow, World
+from ciabench import EM, CIAFamily, NaiveBayes, Perceptron, Scorer, Task, Winnow, World
 from ciabench.kernels import prepare_kernels
 from ciabench.lab.compute.guard import Guard
 from ciabench.lab.compute.trial import run_cell
@@ -209,6 +209,7 @@ class AtPrecision(World):
     def task(self, seed: Seed) -> Task:
         """Task of the family with its scorer's target changed."""
         task = self.family.task(seed)
+        assert isinstance(task.judge, Scorer)
         task.judge.t_target = self.t_target
         return task
 
@@ -226,7 +227,8 @@ def protocol(rounds: int) -> list[dict[str, object]]:
         Plan(1997, rounds, PROTOCOL_SIZES, tuple(AtPrecision(family, target) for family in families), learners)
         for target in precisions.values()
     ]
-    guard, spent, cells = Guard(time_limit=600), np.zeros((rounds, 3)), [[] for _ in plans]
+    guard, spent = Guard(time_limit=600), np.zeros((rounds, 3))
+    cells: list[list[CellOutcome]] = [[] for _ in plans]
     run_cell(plans[0], Job(0, 0, plans[0].wanted(0)), guard)
     for trial, (index, family) in product(range(rounds), enumerate(families)):
         job = Job(index, trial, plans[0].wanted(index))
@@ -275,11 +277,8 @@ def growth() -> tuple[pd.DataFrame, str]:
         step = statistics.median(seconds(climb, 5) for _ in range(5)) / EVALUATIONS
         found.append({"size": size, "n": n, "seconds": step})
     table = pd.DataFrame(found)
-    slopes = {
-        name: np.polyfit(np.log(part[name]), np.log(part["seconds"]), 1)[0]
-        for name, part in (("size", table[:4]), ("n", table[4:]))
-    }
-    return table, f"one evaluation of EM grows as s^{slopes['size']:.2f} and n^{slopes['n']:.2f}"
+    by_size, by_n = speed_shown.slope(table[:4], "size"), speed_shown.slope(table[4:], "n")
+    return table, f"one evaluation of EM grows as s^{by_size:.2f} and n^{by_n:.2f}"
 
 
 def contests(rounds: int) -> Iterator[dict[str, object]]:
@@ -312,6 +311,7 @@ def main() -> None:
     remarks = [winnow_rate(10000, 75, options.rounds), evaluations_saved(options.problems), slopes]
     remarks += [speed_fresh.start_up(options.rounds), speed_fresh.large_fit()]
     options.out.mkdir(exist_ok=True)
+    grown.to_csv(options.out / "growth.csv", index=False)
     speed_shown.picture_growth(grown, options.out / "growth.png")
     table.to_csv(options.out / "speed.csv", index=False)
     (options.out / "speed.md").write_text(speed_shown.markdown(table, remarks), encoding="utf-8")

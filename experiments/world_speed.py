@@ -7,7 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ciabench import CIAFamily, Scorer
-from ciabench.world import model as model_module
+from ciabench.world import bit_model
 
 REPEATS = 40
 
@@ -48,7 +48,7 @@ def main() -> None:
         model, five = family.draw(rng), rules(n, rng)
         times = []
         for limit in (n, 0):
-            model_module.ENUMERATION_LIMIT = limit
+            bit_model.ENUMERATION_LIMIT = limit
             times.append(
                 milliseconds(
                     lambda model=model, five=five: [

@@ -1,7 +1,9 @@
 import os
+import shutil
 
 import pytest
 from hypothesis import settings
+from selenium import webdriver
 
 settings.register_profile("same every time", derandomize=True)
 settings.register_profile("explore", print_blob=True)
@@ -9,6 +11,36 @@ settings.load_profile(os.environ.get("CIABENCH_HYPOTHESIS", "same every time"))
 
 PASSED = ("The law was passed by them", "They passed the law", "Congress passed a bill")
 PAST = ("In the past year", "The past is gone", "It is half past nine")
+
+FLAGS = (
+    "headless",
+    "no-sandbox",
+    "disable-gpu",
+    "disable-quic",
+    "no-first-run",
+    "disable-background-networking",
+    "disable-component-update",
+    "disable-sync",
+    "window-size=1300,1000",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A headless Chromium that keeps its console; skips where there is none, unless CIABENCH_REQUIRE_BROWSER is set."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        if os.environ.get("CIABENCH_REQUIRE_BROWSER"):
+            pytest.fail("pages must be tested in a browser: install chromium and chromium-driver.")
+        pytest.skip("no chromium with its driver here: pages are not tested in a browser")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield opened
+    opened.quit()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The world of the README, in a file on the path: it runs from TOML and Python, and is shown under its own name."""
+"""The world of the guide, in a file on the path: it runs from TOML and Python, and is shown under its own name."""
 
 import re
 import sys
@@ -12,8 +12,8 @@ from ciabench.cli import main
 from ciabench.findings.regression import compare
 from ciabench.lab.storage.rows import read
 
-README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "world.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL)
 SOURCE = next(block for block in BLOCKS if "(World)" in block)
 TOML = """
 name = "own"

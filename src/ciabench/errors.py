@@ -54,6 +54,22 @@ class DataError(CIABenchError):
     """Data that cannot be learned from: values other than 0/1, too few or too many classes, invalid weights."""
 
 
+class CellError(DataError, TypeError):
+    """A cell of a table that is neither text nor a number, such as a list."""
+
+
+class LevelWarning(UserWarning):
+    """A table has levels that training did not have; they count as missing."""
+
+
+class FloorWarning(UserWarning):
+    """Every restart has a class with almost no variance in a numeric column."""
+
+
+class BoundaryWarning(UserWarning):
+    """Estimates are at the boundary, or the model is not identified, so that standard errors may mislead."""
+
+
 class SearchWarning(UserWarning):
     """Only one of many restarts reached the best optimum, so that there may be a better one."""
 

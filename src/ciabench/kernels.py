@@ -43,7 +43,7 @@ def prepare_kernels() -> None:
     drop_old_kernels(folders, caches)
     drop_damaged_kernels(caches)
     if not any(files(folder, ".nbi") for folder in caches):
-        logger.warning("compiling kernels, once; this takes 10 to 20 seconds")
+        logger.warning("compiling kernels, once; this takes up to a minute")
 
 
 def rooms() -> list[Path]:

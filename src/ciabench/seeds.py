@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 
 def canonical(value: Any) -> str:
     """Write a JSON value in canonical form.
@@ -16,7 +18,7 @@ def canonical(value: Any) -> str:
     >>> canonical({"n": 10, "b": 0.90})
     '{"b":0.9,"n":10}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return ENCODER.encode(value)
 
 
 def digest(value: Any) -> str:

@@ -5,6 +5,7 @@ import os
 import traceback
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -107,7 +108,7 @@ def check_arguments(made):
         refusal(finished)
 
 
-matrices = arrays.arrays(
+matrices: Any = arrays.arrays(
     st.sampled_from([np.uint8, np.int64, np.float64, np.bool_, np.complex128, "U2", "O", "M8[s]"]),
     arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
 )

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,8 @@ def measure_leak(cells, workers):
     plan, found, clock = made.plan(), [], time.perf_counter()
     jobs = (Job(world, trial, plan.wanted(world)) for trial in range(cells // 2) for world in range(2))
     with pool(jobs=workers) as compute:
-        for done, one in enumerate(run_cells(plan, jobs, compute), start=1):
+        every = chain.from_iterable(run_cells(plan, jobs, compute))
+        for done, one in enumerate(every, start=1):
             assert one.error is None
             if done in (cells // 10, cells):
                 found.append((memory(psutil.Process()), sum(map(memory, psutil.Process().children(recursive=True)))))

@@ -6,13 +6,13 @@ import pandas as pd
 import pytest
 from matplotlib import font_manager
 from matplotlib.colors import to_rgb
-from matplotlib.text import Annotation
 
 from ciabench.errors import ParameterError, StoreError
 from ciabench.findings import figures, looks
 from ciabench.findings.curves import learning_curves, worlds_of
-from ciabench.findings.figures import FLOOR, arrangements, overview, plot_curves, write_figures
-from ciabench.findings.looks import COLORS, make_readable, style
+from ciabench.findings.figures import arrangements, overview, write_figures
+from ciabench.findings.looks import COLORS, SCHEMES, contrast, learner_colors, make_readable, style
+from ciabench.findings.panels import FLOOR, plot_curves
 from ciabench.findings.pictures import plot_difference
 
 LEARNERS = {"EM": {10: -0.9, 100: 0.5, 1000: 0.9}, "Winnow": {10: -0.2, 100: 0.4, 1000: 0.7}}
@@ -41,36 +41,62 @@ def written_worlds(folder, count):
     return [pd.read_csv(folder / f"fig{number}.csv")["world"].iloc[0] for number in range(1, count + 1)]
 
 
-def arrows(ax):
-    return [text for text in ax.texts if isinstance(text, Annotation) and text.arrow_patch is not None]
+def names_of(figure):
+    """Names of the worlds of all panels, under their titles."""
+    return [ax.texts[0].get_text() for ax in figure.axes if ax.axison]
+
+
+def marks_in_lane(ax):
+    return [line for line in ax.lines if line.get_linestyle() == "None" and not line.get_clip_on()]
 
 
 def test_curves_show_means_errors_and_a_legend(made_rows):
     rows = made_rows(LEARNERS)
     ax = plot_curves(rows)
-    assert ax.get_title() == "CIA(10, 2, 0.9)"
+    assert (ax.get_title(), ax.texts[0].get_text()) == ("10 attributes, 2 hidden values", "CIA(10, 2, 0.9)")
+    assert ax.get_ylabel() == "T: share of learnable accuracy"
     drawn = {container.get_label(): container.lines[0].get_ydata() for container in ax.containers}
     np.testing.assert_allclose(drawn["EM"], rows.groupby(["learner", "size"])["t"].mean()["EM"])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["EM", "Winnow"]
-    assert ax.get_ylim()[0] == FLOOR
+    assert plot_curves(made_rows({"EM": {10: 0.0, 100: 0.5}})).get_ylim()[0] == FLOOR
 
 
-def test_every_learner_below_the_axis_has_an_arrow_of_its_own(made_rows):
-    low = {10: -0.9, 100: 0.5}
+def test_marks_below_the_axis_neither_hide_each_other_nor_change_their_learners_look(made_rows):
+    low = {10: -0.9, 20: -0.8, 100: 0.5}
     ax = plot_curves(made_rows({"EM": low, "COV": low, "Winnow": low, "Perceptron": {10: 0.0, 100: 0.5}}))
-    assert len(arrows(ax)) == 3
     ax.figure.canvas.draw()
-    places = [arrow.xycoords.transform(arrow.xy)[0] for arrow in arrows(ax)]
-    assert np.diff(places).min() > 5
-    assert [arrow.arrow_patch.get_edgecolor()[:3] for arrow in arrows(ax)] == [
-        to_rgb(style(name, [])["color"]) for name in ("EM", "COV", "Winnow")
-    ]
-    shapes = {line.get_marker() for line in ax.lines if line.get_linestyle() == "None" and line.get_marker() != "None"}
-    assert shapes <= {"_", "|", 0, 1, 2, 3}  # caps of error bars
+    lines = marks_in_lane(ax)
+    looks_of = [style(name, [], SCHEMES["light"]) for name in ("EM", "COV", "Winnow")]
+    assert {(to_rgb(line.get_color()), line.get_marker()) for line in lines} == {
+        (to_rgb(look["color"]), look["marker"]) for look in looks_of
+    }
+    places = np.vstack([ax.transData.transform(line.get_xydata()) for line in lines])
+    assert len(places) == 6
+    gaps = [np.abs(one - other).max() for number, one in enumerate(places) for other in places[:number]]
+    assert min(gaps) > 4 * ax.figure.dpi / 72  # the width of a mark
+    assert ax.get_ylim()[0] < min(line.get_ydata()[0] for line in lines) < FLOOR
+    assert "< −0.5" in [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_curves_do_not_enter_the_lane(made_rows):
+    ax = plot_curves(made_rows(LEARNERS))
+    ax.figure.canvas.draw()
+    (floor,) = {round(child.get_clip_box().y0) for one in ax.containers for child in one.get_children()}
+    assert floor == round(ax.transData.transform((10, FLOOR))[1])
+
+
+def test_a_reference_is_a_quiet_line_with_a_band(made_rows):
+    ax = plot_curves(made_rows({**LEARNERS, "limit": {10: 0.2, 100: 0.7, 1000: 1.0}}))
+    assert [container.get_label() for container in ax.containers] == ["EM", "Winnow"]
+    (line,) = [line for line in ax.lines if line.get_label() == "limit"]
+    red, green, blue = to_rgb(line.get_color())
+    assert max(red, green, blue) - min(red, green, blue) < 0.05
+    assert line.get_marker() in ("", "None")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["EM", "Winnow", "limit"]
 
 
 def test_a_learner_looks_the_same_in_every_figure(made_rows):
-    assert style("Winnow", ["EM", "Winnow"]) == style("Winnow", ["Winnow", "my own", "COV"])
+    assert learner_colors(["EM", "Winnow"])["Winnow"] == learner_colors(["Winnow", "my own", "COV"])["Winnow"]
     rows = pd.concat([
         made_rows({"a": {10: 0.1}, "b": {10: 0.2}}, world="one"),
         made_rows({"b": {10: 0.2}}, world="two"),
@@ -79,13 +105,26 @@ def test_a_learner_looks_the_same_in_every_figure(made_rows):
     colors = [
         {line.get_label(): line.lines[0].get_color() for line in ax.containers}["b"] for ax in figure.axes if ax.axison
     ]
-    assert colors[0] == colors[1]
+    assert colors[0] == colors[1] == learner_colors(["a", "b"])["b"]
+
+
+@pytest.mark.parametrize("user_style", ["default", "dark_background", "ggplot"])
+def test_learners_can_be_seen_in_the_style_of_the_user(made_rows, user_style):
+    with plt.style.context(user_style):
+        ax = plot_curves(made_rows({**LEARNERS, "mine": {10: 0.2, 100: 0.3}, "yours": {10: 0.3, 100: 0.3}}))
+        paper = looks.scheme_of(ax).paper
+        for container in ax.containers:
+            assert contrast(container.lines[0].get_color(), paper) >= 3
 
 
 def test_many_learners_can_be_told_apart():
     names = [f"learner {number:02}" for number in range(40)]
-    seen = {tuple(map(str, style(name, names).values())) for name in [*names, *looks.KNOWN]}
+    seen = {tuple(map(str, style(name, names, SCHEMES["light"]).values())) for name in [*names, *looks.KNOWN]}
     assert len(seen) == 46
+
+
+def test_eight_learners_have_colours_of_their_own():
+    assert len(set(learner_colors([*looks.KNOWN, "mine", "yours"]).values())) == 8
 
 
 def test_first_colors_are_distinct_in_grey():
@@ -105,7 +144,7 @@ def test_families_that_differ_in_headroom_alone_stay_apart(made_rows, tmp_path, 
     strict = "CIA(10, 2, 0.9, min_headroom=0.05)"
     other = made_rows(LEARNERS, trials=3, seed=1).assign(world=strict, min_headroom=0.05)
     rows = pd.concat([made_rows(LEARNERS, trials=3), other], ignore_index=True)
-    assert titles(overview(learning_curves(rows), arrangements(worlds_of(rows))[0])) == ["CIA(10, 2, 0.9)", strict]
+    assert names_of(overview(learning_curves(rows), arrangements(worlds_of(rows))[0])) == ["CIA(10, 2, 0.9)", strict]
     write_figures(rows, tmp_path)
     assert written_worlds(tmp_path, 2) == ["CIA(10, 2, 0.9)", strict]
     found = plot_difference(rows, "EM", "Winnow").get_legend().get_texts()

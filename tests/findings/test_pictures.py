@@ -2,12 +2,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex, to_rgb
 from sklearn.exceptions import NotFittedError
 
 import ciabench
-from ciabench import EM, CIAFamily, CIAModel, Scorer, plot_difference, plot_model, plot_restarts
+from ciabench import EM, CIAFamily, CIAModel, Scorer, learner_colors, plot_difference, plot_model, plot_restarts
 from ciabench.errors import StoreError
 from ciabench.findings.curves import paired_differences
+from ciabench.findings.looks import contrast
 
 LEARNERS = {"EM": {10: 0.1, 100: 0.6}, "Winnow": {10: 0.2, 100: 0.4}}
 
@@ -19,7 +21,8 @@ def em():
 
 
 def test_pictures_are_public():
-    assert {"plot_curves", "plot_difference", "plot_model", "plot_restarts"} <= set(dir(ciabench))
+    names = {"plot_curves", "plot_difference", "plot_model", "plot_pairs", "plot_restarts", "learner_colors"}
+    assert names <= set(dir(ciabench))
 
 
 def test_difference_has_a_line_per_world_in_their_order(made_rows):
@@ -53,10 +56,25 @@ def test_restarts_end_at_their_likelihoods(em):
 
 def test_pictures_go_onto_given_axes_in_the_style_of_the_user(em, made_rows):
     model = CIAModel([0.5, 0.5], [[0.9, 0.1], [0.8, 0.2]])
-    with plt.style.context({"axes.prop_cycle": plt.cycler(color=["#123456"])}):
+    with plt.style.context("dark_background"):
         _, axes = plt.subplots(1, 3)
         assert plot_difference(made_rows(LEARNERS), "EM", "Winnow", axes[0]) is axes[0]
         assert plot_model(model, axes[1]) is axes[1]
         assert plot_restarts(em, axes[2]) is axes[2]
     assert len(plt.get_fignums()) == 1
-    assert axes[0].lines[0].get_color() == axes[1].lines[0].get_color() == "#123456"
+    for line in (*axes[0].lines[:1], *axes[1].lines[:2], *axes[2].lines):
+        assert contrast(to_hex(line.get_color()), "#000000") >= 2.5
+
+
+def test_only_learners_have_colours(em, made_rows):
+    worlds = [made_rows(LEARNERS, world=name) for name in ("one", "two", "three")]
+    ax = plot_difference(pd.concat(worlds, ignore_index=True), "EM", "Winnow")
+    for line in ax.lines:
+        assert np.ptp(to_rgb(line.get_color())) < 0.05
+    assert len({line.get_color() for line in ax.lines[:3]}) == 3
+    colors = learner_colors(["EM", "Winnow"])
+    assert {text.get_text(): text.get_color() for text in ax.texts} == {
+        "↑ EM ahead": colors["EM"],
+        "↓ Winnow ahead": colors["Winnow"],
+    }
+    assert colors["EM"] in {line.get_color() for line in plot_restarts(em).lines}

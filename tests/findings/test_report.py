@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from ciabench.cli import main
 from ciabench.errors import StoreError
-from ciabench.findings import looks
-from ciabench.findings.report import _curve_data, page, write_report
+from ciabench.findings import looks, pages
+from ciabench.findings.report import OTHER_QUESTION, QUESTION, _curve_data, page, write_report
 from ciabench.lab.storage.rows import spec_of
 from ciabench.world.base import World
 
@@ -36,7 +36,7 @@ class Evil(World):
         return {EVIL: self.text}
 
     def task(self, seed):
-        raise NotImplementedError
+        raise AssertionError("a made world is never run")
 
 
 class Page(HTMLParser):
@@ -135,13 +135,16 @@ def test_differences_are_of_pairs_that_both_learners_finished(data):
     assert pair["cells"][0][3] == pytest.approx(-0.2)
 
 
-def test_panels_of_the_papers_worlds_lie_as_in_its_overview(made_rows):
+def test_panels_come_in_the_order_of_the_papers_figures(made_rows):
     means = {"EM": {10: 0.1}}
     rows = pd.concat([made_rows(means, trials=2, family=one) for one in [*PAPER[::-1]]], ignore_index=True)
     own = [made_rows(means, trials=2, world=name) for name in ("zebra", "apple")]
     data = _curve_data(pd.concat([*own, rows], ignore_index=True))
-    paper = [f"CIA({n}, {k}, 0.9)" for n in (10, 75) for k in (2, 3, 5)]
-    assert data["grids"] == [{"columns": 3, "worlds": paper}, {"columns": 0, "worlds": ["zebra", "apple"]}]
+    paper = [f"CIA({n}, {k}, 0.9)" for k in (2, 3, 5) for n in (10, 75)]
+    assert data["grids"] == [
+        {"title": "Families of difficulty 0.9", "lines": 2, "worlds": paper},
+        {"title": "Other worlds", "lines": 0, "worlds": ["zebra", "apple"]},
+    ]
     assert [panel["world"] for panel in data["panels"]] == [*paper, "zebra", "apple"]
 
 
@@ -157,7 +160,7 @@ def test_families_that_differ_in_headroom_alone_have_panels_of_their_own(made_ro
 def test_several_sources_make_one_page(made_store, own_rows, table):
     html = page([made_store(["EM", "COV"]), str(table(own_rows)), made_store(["EM"], families=[(10, 3, 0.9)])])
     shown = Page(html)
-    assert shown.text.startswith("made + mine + made-2 – ciabench")
+    assert shown.text.startswith(f"{QUESTION} – made + mine + made-2 – ciabench")
     assert [panel["world"] for panel in shown.data()["panels"]] == [
         "CIA(10, 2, 0.9)", "CIA(10, 3, 0.9)", "CIA(75, 5, 0.9)", "coins",
     ]  # fmt: skip
@@ -199,7 +202,36 @@ def test_learners_without_scores_are_listed(made_store):
 
 
 def test_t_is_described_by_its_two_rules(made_page):
-    assert "T is 1 for the Bayes rule and 0 for the best constant rule." in Page(made_page).text
+    assert "T is 1 for the Bayes rule and 0 for the best constant rule: the share of" in Page(made_page).text
+
+
+def test_the_page_asks_its_question_and_says_which_intervals_decide(made_page, own_rows):
+    text = Page(made_page).text
+    assert f"{QUESTION} made: 2 worlds" in text
+    assert "Which of two learners is ahead is decided by the 95% interval of their paired difference" in text
+    assert OTHER_QUESTION in Page(page(own_rows)).text
+    assert QUESTION not in Page(page(own_rows)).text
+
+
+def test_families_are_described_in_words_and_other_worlds_by_their_names(data, own_rows):
+    assert [panel["title"] for panel in data["panels"]] == [
+        "10 attributes, 2 hidden values",
+        "75 attributes, 5 hidden values",
+    ]
+    (panel,) = _curve_data(own_rows)["panels"]
+    assert panel["title"] == panel["world"] == "coins"
+
+
+def test_pages_of_another_kind_can_share_the_parts(monkeypatch):
+    source = """{% extends "base.html" %}{% import "parts.html" as parts %}{% block main %}
+        {{ parts.verdict(found) }}{% call parts.wide("Forecast") %}<table></table>{% endcall %}{% endblock %}"""
+    own = pages._file
+    monkeypatch.setattr(pages, "_file", lambda name: source if name == "advice.html" else own(name))
+    html = pages.render("advice.html", [], [], {"name": EVIL}, question="Which?", found="<b>direct</b>")
+    assert "&lt;b&gt;direct&lt;/b&gt;" in html
+    assert EVIL not in html
+    assert 'aria-label="Forecast"' in html
+    assert len(Page(html).scripts) == 3
 
 
 def test_the_page_holds_the_experiment_that_makes_it_again(data, made_page, tmp_path):
@@ -222,7 +254,7 @@ def test_cells_and_lines_are_readable_in_both_schemes():
 
 
 def test_schemes_are_those_of_the_style_sheet():
-    style = (files("ciabench.findings") / "page" / "report.css").read_text(encoding="utf-8")
+    style = (files("ciabench.findings") / "page" / "base.css").read_text(encoding="utf-8")
     blocks = dict(zip(("light", "dark"), re.findall(r":root \{(.*?)\}", style, re.DOTALL)[:2], strict=True))
     for name, scheme in looks.SCHEMES.items():
         colors = dict(re.findall(r"--(\w+): (#\w+)", blocks[name]))

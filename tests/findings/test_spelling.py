@@ -7,8 +7,10 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
+from ciabench import learner_colors, plot_pairs
+from ciabench.errors import ParameterError
 from ciabench.findings.claims import check_claims
-from ciabench.findings.figures import spelling_figure, write_figures
+from ciabench.findings.figures import write_figures
 from ciabench.findings.spelling import accuracies, is_of_pair, leads, of_pairs, to_table
 from ciabench.lab.plan.experiment import load
 from ciabench.lab.plan.learner import from_estimator
@@ -171,13 +173,28 @@ def test_an_optimum_that_was_reached_once_is_marked():
     assert marked[2].split()[3].endswith("†")
 
 
-def test_the_figure_has_a_panel_per_pair_with_its_majority():
-    figure = spelling_figure(accuracies(rows_of({"EM": 0.0, "Winnow": 0.2})))
-    panels = [ax for ax in figure.axes if ax.get_title()]
-    assert [ax.get_title() for ax in panels[:2]] == ["a/aa (1,000)", "b/bb (1,001)"]
-    assert len(panels) == 12
-    assert [label.get_text() for label in panels[0].get_xticklabels()] == ["100", "all"]
-    assert "majority" in [text.get_text() for text in figure.legends[0].get_texts()]
+def test_pairs_are_one_dot_plot_sorted_by_their_largest_gain():
+    rows = with_lead(rows_of({"EM": 0.0, "Winnow": 0.2}), "Winnow", ["c/cc"], 0.25)
+    rows = with_lead(rows, "Winnow", ["d/dd"], 0.1)
+    ax = plot_pairs(rows)
+    pairs = [label.get_text() for label in ax.get_yticklabels()]
+    assert (pairs[0], pairs[-1]) == ("d/dd", "c/cc")
+    assert "70% of 1,002" in [text.get_text() for text in ax.texts]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["EM", "Winnow"]
+    measured = accuracies(rows).query("size == 10_000 and learner == 'Winnow'").set_index("world")
+    (drawn,) = [line for line in ax.lines if line.get_label() == "Winnow"]
+    np.testing.assert_allclose(drawn.get_xdata(), 100 * measured.loc[pairs, "lead"])
+
+
+def test_gains_that_may_be_none_are_hollow():
+    ax = plot_pairs(rows_of({"EM": 1e-6, "Winnow": 0.2}))
+    hollow = [line for line in ax.lines if line.get_markerfacecolor() == "#ffffff" and len(line.get_xdata())]
+    assert {line.get_color() for line in hollow} == {learner_colors(["EM"])["EM"]}
+
+
+def test_what_is_no_pair_cannot_be_drawn_as_one(made_rows):
+    with pytest.raises(ParameterError, match="the rows hold none"):
+        plot_pairs(made_rows({"EM": {10: 0.5}}, trials=2))
 
 
 def test_pairs_and_families_go_into_figures_of_their_own(tmp_path, made_rows):

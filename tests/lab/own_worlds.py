@@ -39,3 +39,28 @@ class ByColour(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         return self.shares_.reindex(X["colour"]).fillna(1 / len(self.classes_)).to_numpy()
+
+
+@dataclass(frozen=True)
+class Shops(World):
+    """A world of mixed tables with missing cells, whose labels are hidden classes."""
+
+    labels: int = 3
+
+    def task(self, seed):
+        rng = seed.rng("rows")
+        y = rng.integers(0, self.labels, 400)
+        table = pd.DataFrame(
+            {
+                "age": rng.normal(30 + 15 * y, 6),
+                "town": np.array(["Bath", "York", "Hull"])[np.where(rng.random(400) < 0.8, y, 0)],
+                "member": rng.random(400) < 0.2 + 0.3 * y,
+            }
+        )
+        table = table.mask(rng.random(table.shape) < 0.1)
+        named = np.array(["low", "mid", "top"])[y]
+        return Task(
+            training=lambda size: (table.iloc[:size], named[:size]),
+            judge=HeldOut(table.iloc[200:], named[200:], constant_label="low"),
+            classes=np.array(["low", "mid", "top"])[: self.labels],
+        )

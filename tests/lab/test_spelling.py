@@ -63,8 +63,8 @@ def test_a_corpus_that_lies_elsewhere_gives_the_same_rows(experiment, tmp_path, 
 def test_a_corpus_that_has_changed_is_another_world(experiment, tmp_path, small_corpus):
     run_experiment(experiment(), tmp_path, progress="silent")
     (small_corpus / "more").write_text("The past passed.")
-    corpus.read_corpus.cache_clear()
-    spelling._examples.cache_clear()
+    for kept in (corpus.read_corpus, corpus._index, spelling._occurrences, spelling._examples):
+        kept.cache_clear()
     counts = run_experiment(experiment(), tmp_path, progress="silent")
     assert (counts.done, counts.scores_wanted, counts.beyond) == (18, 18, 18)
     assert set(read(tmp_path / "words.db").rows["examples"]) == {38}

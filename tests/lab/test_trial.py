@@ -12,7 +12,8 @@ from ciabench.lab.plan.learner import from_estimator, resolve
 from ciabench.lab.plan.plan import Job, Reference
 from ciabench.seeds import Seed
 from ciabench.world.base import Task, World
-from ciabench.world.family import TRAINING_BLOCK, CIAFamily
+from ciabench.world.family import CIAFamily
+from ciabench.world.model_family import TRAINING_BLOCK
 
 
 @pytest.fixture

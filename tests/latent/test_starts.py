@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from ciabench.latent.mixture import EDGE
+from ciabench.latent.pieces import as_coded
 from ciabench.latent.starts import dense_starts, draw_starts, make_starts, sparse_starts
 
 SIZE, N_ATTRIBUTES = 40, 6
@@ -32,7 +33,7 @@ def drawn(kind, n_classes, n_labels=2, n_init=4, by_label=True):
     rows, given, counts, labels = data_of(kind, n_labels)
     starts = draw_starts(counts, labels, n_classes, n_init, np.random.RandomState(0), by_label=by_label)
     fill = sparse_starts if kind == "sparse" else dense_starts
-    return rows, counts, labels, starts, fill(starts, given, counts, labels)
+    return rows, counts, labels, starts, fill(starts, as_coded(given), counts, labels)
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 5])

@@ -177,6 +177,7 @@ def test_starts_need_a_number_of_classes():
         EM(init=([1.0], [[0.5], [0.5]]), n_classes="bic").fit([[0], [1]], [0, 1])
 
 
+@pytest.mark.filterwarnings("ignore:column 5 has no values")
 def test_missing_values_are_as_if_the_attribute_were_not_asked():
     X, y = problem_of(1, n=5)
     absent = np.column_stack([X, np.full(len(X), np.nan)])
@@ -345,6 +346,14 @@ def test_log_odds_are_accurate_where_probabilities_round_to_zero_and_one(n_class
     expected = [exact_log_odds(weights, probs, row.tolist()) for row in X]
     np.testing.assert_allclose(em.decision_function(X), expected, rtol=1e-12)
     assert np.ptp(expected) > 70
+
+
+def test_log_odds_are_accurate_where_only_an_unlikely_class_allows_the_label():
+    weights, probs = [0.5, 0.5], [[0.0, 0.5], *[[2.0**-8, 0.75]] * 600]
+    row = np.zeros((1, 600), dtype=np.uint8)
+    (log_odds,) = fitted_as(weights, probs).decision_function(row)
+    assert log_odds == pytest.approx(exact_log_odds(weights, probs, row[0].tolist()), rel=1e-12)
+    assert log_odds < -800
 
 
 def test_a_constant_rule_still_ranks_rows():

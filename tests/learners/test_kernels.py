@@ -13,7 +13,7 @@ import pytest
 import ciabench
 from ciabench import kernels
 
-ANNOUNCEMENT = "compiling kernels, once; this takes 10 to 20 seconds\n"
+ANNOUNCEMENT = "compiling kernels, once; this takes up to a minute\n"
 FIT = """
 from pathlib import Path
 from ciabench import NaiveBayes, kernels

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -19,12 +21,14 @@ def test_concentrations_agree_with_independent_estimates(n, k):
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_unselected_models_have_mean_difficulty_b(n, k):
     concentration = CIAFamily(n, k, 0.9).concentration
-    mean = calibration.mean_difficulty(n, k, concentration, 2_000, np.random.default_rng(7))
+    mean = calibration.mean_difficulty(
+        partial(calibration.draw_parameters, n, k), concentration, 2_000, np.random.default_rng(7)
+    )
     assert mean == pytest.approx(0.9, abs=0.005)
 
 
 def test_mean_of_exact_difficulties_settles_the_concentration_of_ten_three():
-    """At 1.05, an earlier estimate, the mean is 0.907; see docs/method.md."""
+    """At 1.05, an earlier estimate, the mean is 0.907; see docs/science/method.md."""
     rng = np.random.default_rng(3)
     family = CIAFamily(10, 3, 0.9)
     exact = [family.draw_unselected(rng).difficulty() for _ in range(4_000)]

@@ -7,7 +7,7 @@ from scipy.special import expit
 from ciabench import CIAModel
 from ciabench.errors import ModelError, ParameterError
 from ciabench.probability.bernoulli import all_patterns
-from ciabench.world import model as model_module
+from ciabench.world import bit_model
 
 
 def random_model(n, k, rng, concentration=1.0):
@@ -45,7 +45,7 @@ def test_target_probability_agrees_with_the_formula_of_the_paper():
 def test_difficulty_by_enumeration_agrees_with_sampling(monkeypatch):
     model = random_model(8, 3, np.random.default_rng(2))
     exact = model.difficulty()
-    monkeypatch.setattr(model_module, "ENUMERATION_LIMIT", 0)
+    monkeypatch.setattr(bit_model, "ENUMERATION_LIMIT", 0)
     assert model.difficulty(rng=1) == pytest.approx(exact, abs=0.003)
     assert model.difficulty(rng=1) != exact
 

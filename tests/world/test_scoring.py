@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from ciabench import CIAFamily, HeldOut, Scorer
 from ciabench.errors import RuleError
+from ciabench.world import bit_model
 from ciabench.world import model as model_module
 from ciabench.world.scoring import BLOCK_DRAWS
 
@@ -60,7 +61,7 @@ def hundred_pairs():
         model, rule = family.draw(rng), parity if number % 2 else random_linear_rule(12, rng)
         exact = Scorer(model)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(model_module, "ENUMERATION_LIMIT", 0)
+            patch.setattr(bit_model, "ENUMERATION_LIMIT", 0)
             sampled = Scorer(model, rng, t_target=0.02)
         pairs.append((exact.score(rule), sampled.score(rule)))
     return pairs

@@ -4,7 +4,8 @@ Each claim is one function from rows to the statements that it makes; to add a c
 that it is about. It is shown for results that hold at least one of them. Levels are applied by `tester`, once the
 statements are counted: 5% in all for the paper's claims, and 5% for those beyond it, whose ids start with B. Passing
 sizes (C9, and the last statement of C10) are judged by the 95% bootstrap intervals of both sizes, whatever the level,
-and not at all with fewer than ten trials; shares of pairs of words (B3) by exact 95% intervals.
+and not at all with fewer than ten trials; so are crossing points (B2), and shares of pairs of words (B3) by exact 95%
+intervals.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,9 +15,18 @@ import pandas as pd
 from scipy import stats
 
 from ciabench.errors import StoreError
-from ciabench.findings.curves import passing_sizes
+from ciabench.findings.curves import CONFIDENCE, passing_sizes
+from ciabench.findings.departures import (
+    Crossing,
+    crossing,
+    heterogeneity,
+    leads_by_departure,
+    mean_lead,
+    slope,
+    trials_per_world,
+)
 from ciabench.findings.evidence import TOO_FEW, Direction, Estimate, IntervalStatement, Statement, Trials
-from ciabench.findings.selection import PAIRS, Data
+from ciabench.findings.selection import MEASURED_WORLDS, PAIRS, Data
 from ciabench.findings.spelling import leads, of_pairs, split_error
 from ciabench.findings.tester import Claim, Finding, Statements, Test, findings_of, reference_verdicts
 from ciabench.lab.storage.view import WORLD
@@ -48,6 +58,12 @@ PAPER_PAIR = "passed/past"
 
 FEWEST_RESAMPLED = 10
 """Resampling fewer trials than this gives no interval that could be trusted (ours)."""
+
+DEPARTURE_SIZE = 1_000
+"""Sample size at which leads are compared with departures."""
+
+RULES = "Threshold"
+"""Kind of world in which the target is a rule of the attributes, whatever their hidden cause."""
 
 CLAIMS: dict[str, Claim] = {}
 
@@ -314,6 +330,55 @@ def _of_splits(text: str, values: "pd.Series[float]", bound: float, direction: D
 )
 def _selection_regains(data: Data) -> Statements:
     return _ahead(data, named(10, 5), "EM selected", "Winnow", 3000)
+
+
+@claim(
+    "B2",
+    "beyond the paper: within each kind of world EM's lead over Winnow falls with the departure from the binary model, "
+    "in nats, also between models of the same parameters; it is lost at a crossing point, but where the target is a "
+    "rule (Threshold) Winnow leads throughout",
+    MEASURED_WORLDS,
+)
+def _lead_falls_with_departure(data: Data) -> Statements:
+    leads = leads_by_departure(data.rows, "EM", "Winnow", DEPARTURE_SIZE)
+    kinds = {str(kind): own for kind, own in leads.groupby("kind", sort=False)}
+    crossings = {kind: crossing(own) for kind, own in kinds.items() if kind != RULES}
+    return [
+        *(
+            Statement(f"{kind}: slope of the lead{where}, per nat", slope(own, within_worlds=is_within), 0.0, "below")
+            for kind, own in kinds.items()
+            for where, is_within in (("", False), (" between models of the same parameters", True))
+            if not is_within or own[WORLD].nunique() > 1
+        ),
+        *(_crosses(kind, kinds[kind], found) for kind, found in crossings.items()),
+        *(
+            Statement(f"{kind}: mean lead of EM over Winnow", mean_lead(own), 0.0, "below")
+            for kind, own in kinds.items()
+            if kind == RULES
+        ),
+        *_in_common(crossings),
+    ]
+
+
+def _crosses(kind: str, leads: pd.DataFrame, found: Crossing) -> IntervalStatement:
+    """EM leads near the binary model, and no longer far from it."""
+    ends = (found.low, found.high) if len(leads) >= FEWEST_RESAMPLED else (0.0, np.inf)
+    text = f"{kind}: departure at which EM loses its lead, in nats"
+    return IntervalStatement(text, found.nats, *ends, 0.0, trials=trials_per_world(leads))
+
+
+def _in_common(crossings: Mapping[str, Crossing]) -> list[IntervalStatement]:
+    """The common crossing point of all kinds, or that there is none, if at least two of them are known well enough."""
+    known = {kind: found for kind, found in crossings.items() if np.isfinite(found.log_error)}
+    if len(known) < 2:
+        return []
+    tested = heterogeneity(list(known.values()))
+    named_kinds = ", ".join(known)
+    if tested.p_value < 1 - CONFIDENCE:
+        text = f"crossing points of {named_kinds} differ (Cochran's Q, p = {tested.p_value:.1g}), so none in common"
+        return [IntervalStatement(text, tested.statistic, tested.statistic, tested.statistic, tested.critical)]
+    text = f"crossing point that {named_kinds} have in common (heterogeneity p = {tested.p_value:.1g}), in nats"
+    return [IntervalStatement(text, tested.common.nats, tested.common.low, tested.common.high, 0.0)]
 
 
 @claim(

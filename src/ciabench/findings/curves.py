@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
-from ciabench.lab.storage.view import LABELS, MEASURES, WORLD
+from ciabench.lab.storage.view import LABELS, MEASURES, STATED, WORLD
 
 CURVE = [WORLD, "learner"]
 POINT = [*CURVE, "size"]
@@ -31,7 +31,7 @@ def worlds_of(rows: pd.DataFrame) -> pd.DataFrame:
     a      10
     b      75
     """
-    parameters = [column for column in rows.columns if column not in (*LABELS, *MEASURES)]
+    parameters = [column for column in rows.columns if column not in (*LABELS, *MEASURES, *STATED)]
     return rows[[WORLD, *parameters]].drop_duplicates(WORLD).set_index(WORLD)
 
 
@@ -97,7 +97,7 @@ def paired_differences(rows: pd.DataFrame, first: str, second: str) -> pd.DataFr
     paired = paired_trials(rows, first, second).reset_index()
     grouped = paired.groupby([WORLD, "size"], sort=False)["difference"]
     found = grouped.agg(trials="size", difference="mean", sem="sem").reset_index()
-    half = found["sem"] * stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(found["trials"] - 1, 1))
+    half = found["sem"] * special.stdtrit(np.maximum(found["trials"] - 1, 1), (1 + CONFIDENCE) / 2)
     return found.assign(low=found["difference"] - half, high=found["difference"] + half)
 
 

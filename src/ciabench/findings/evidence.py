@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
@@ -187,7 +187,7 @@ def judge(statement: Statement | IntervalStatement, level: Level) -> Evidence:
     own = Level(level.support / statement.candidates, level.contradict)
     estimate, outcome = statement.estimate, _outcome(statement, own)
     needed = _trials_needed(statement, own) if outcome == "undecided" and statement.is_settled_by_trials else None
-    half = estimate.error * float(stats.t.ppf(0.975, estimate.freedom))
+    half = estimate.error * float(special.stdtrit(estimate.freedom, 0.975))
     return Evidence(statement.text, estimate.mean, estimate.mean - half, estimate.mean + half, outcome, needed)
 
 
@@ -213,7 +213,7 @@ def _outcome(statement: Statement, level: Level) -> Outcome:
     estimate, distance = statement.estimate, statement.distance
     if estimate.error > 0:
         score = distance / estimate.error
-        holds, fails = stats.t.sf(score, estimate.freedom), stats.t.cdf(score, estimate.freedom)
+        holds, fails = special.stdtr(estimate.freedom, -score), special.stdtr(estimate.freedom, score)
     else:
         holds, fails = float(distance <= 0), float(distance >= 0)
     return "supports" if holds < level.support else "contradicts" if fails < level.contradict else "undecided"
@@ -224,5 +224,5 @@ def _trials_needed(statement: Statement, level: Level) -> int | None:
     estimate, distance = statement.estimate, statement.distance
     if distance == 0:
         return None
-    wanted = stats.norm.isf(level.support if distance > 0 else level.contradict) + stats.norm.isf(1 - POWER)
+    wanted = -special.ndtri(level.support if distance > 0 else level.contradict) - special.ndtri(1 - POWER)
     return int(np.ceil(estimate.trials.most * (wanted * estimate.error / distance) ** 2))

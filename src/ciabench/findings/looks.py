@@ -1,15 +1,39 @@
-"""Styles of learners in figures and on the page, and fonts for names in any script."""
+"""The look of figures and pages: colours, axes, and fonts for names in any script.
 
-from collections.abc import Iterable, Iterator
+Colour means a learner, the same one everywhere; everything else is drawn in shades of the text's colour.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib import font_manager
 from matplotlib.artist import Artist
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-COLORS = ("#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#8C6D1F")
+STYLE = {
+    "font.size": 9,
+    "text.color": "#1c1f24",
+    "axes.edgecolor": "#5a616b",
+    "axes.labelcolor": "#1c1f24",
+    "axes.labelsize": 9,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "xtick.color": "#5a616b",
+    "xtick.labelcolor": "#1c1f24",
+    "ytick.color": "#5a616b",
+    "ytick.labelcolor": "#1c1f24",
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+}
+"""Settings of matplotlib for the figures that are written to files; `plot_*` use those of the user."""
+
+COLORS = ("#0072B2", "#BC8408", "#D55E00", "#009E73", "#C575A2", "#4A96C2", "#882255", "#332288", "#8C6D1F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = (
     "-",
@@ -22,7 +46,10 @@ LINES = (
     ":",
     (0, (8, 2, 1, 2)),
 )
-"""Cycles of eight colours, seven markers and nine line styles: no two of the first 56 learners share all three."""
+"""Cycles of nine colours, seven markers and nine line styles: no two of the first 63 learners share all three.
+
+All colours can be seen on white; on other backgrounds they are mixed with the text's colour where necessary.
+"""
 
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 DASHES = (
@@ -40,6 +67,13 @@ DASHES = (
 
 KNOWN = ("EM", "COV", "Winnow", "Perceptron", "NaiveBayes", "LogisticRegression")
 """Learners whose style never depends on the others."""
+
+REFERENCES = ("limit", "projection")
+"""Not learners but what they are measured against: a quiet line with a band."""
+
+LINE_CONTRAST = 3.0
+FEW_SIZES = 4
+"""Up to this many sizes, all are marked on the axis; otherwise only powers of ten."""
 
 TEXT_CONTRAST = 4.5
 STRONGEST_CELL = 65
@@ -65,48 +99,130 @@ SCHEMES = {
 
 
 def in_order(learners: Iterable[str]) -> list[str]:
-    """Known learners first, then the others by name.
+    """Known learners first, then the others by name, and references at the end.
 
     Examples
     --------
-    >>> in_order(["mine", "Winnow", "EM"])
-    ['EM', 'Winnow', 'mine']
+    >>> in_order(["mine", "limit", "Winnow", "EM"])
+    ['EM', 'Winnow', 'mine', 'limit']
     """
-    return sorted(set(learners), key=lambda name: (KNOWN.index(name) if name in KNOWN else len(KNOWN), name))
+    rank = {name: place for place, name in enumerate((*KNOWN, "", *REFERENCES))}
+    return sorted(set(learners), key=lambda name: (rank.get(name, len(KNOWN)), name))
 
 
 def _place(learner: str, learners: Iterable[str]) -> int:
     """Position in the cycles."""
     if learner in KNOWN:
         return KNOWN.index(learner)
-    return len(KNOWN) + sorted(set(learners) - set(KNOWN)).index(learner)
+    return len(KNOWN) + sorted({*learners, learner} - {*KNOWN, *REFERENCES}).index(learner)
 
 
-def style(learner: str, learners: Iterable[str]) -> dict[str, Any]:
+def learner_colors(learners: Iterable[str]) -> dict[str, str]:
+    """Colours of learners in all figures, for figures of your own.
+
+    Parameters
+    ----------
+    learners : iterable of str
+        Names of all learners in the figure.
+
+    Returns
+    -------
+    dict
+        Name → colour.
+
+    Examples
+    --------
+    >>> learner_colors(["EM", "Winnow"])
+    {'EM': '#0072b2', 'Winnow': '#d55e00'}
+    """
+    names = list(learners)
+    light = SCHEMES["light"]
+    return {name: shade(light, 60) if name in REFERENCES else _color(name, names, light) for name in names}
+
+
+def _color(learner: str, learners: Iterable[str], scheme: "Scheme") -> str:
+    return line_color(COLORS[_place(learner, learners) % len(COLORS)], scheme)
+
+
+def style(learner: str, learners: Iterable[str], scheme: "Scheme") -> dict[str, Any]:
     """Colour, marker and line style of one of the learners for matplotlib; distinct also in greyscale.
 
     Examples
     --------
-    >>> style("EM", ["EM", "Winnow"])
-    {'color': '#0072B2', 'marker': 'o', 'linestyle': '-'}
+    >>> style("EM", ["EM", "Winnow"], SCHEMES["light"])
+    {'color': '#0072b2', 'marker': 'o', 'linestyle': '-'}
     """
+    if learner in REFERENCES:
+        return {"color": shade(scheme, 60), "marker": "", "linestyle": "-"}
     place = _place(learner, learners)
     return {
-        "color": COLORS[place % len(COLORS)],
+        "color": _color(learner, learners, scheme),
         "marker": MARKERS[place % len(MARKERS)],
         "linestyle": LINES[place % len(LINES)],
     }
 
 
+def scheme_of(ax: Axes) -> "Scheme":
+    """Colours of axes in the style of the user."""
+    figure = ax.get_figure(root=True)
+    behind = [ax.get_facecolor(), "white" if figure is None else figure.get_facecolor(), "white"]
+    paper = next(to_hex(color) for color in behind if to_rgba(color)[3] > 0)
+    return Scheme(paper, paper, to_hex(ax.xaxis.label.get_color()), LINE_CONTRAST)
+
+
+def shade(scheme: "Scheme", percent: int) -> str:
+    """Shade between the paper (0) and the ink (100).
+
+    Examples
+    --------
+    >>> shade(Scheme("#ffffff", "#ffffff", "#000000", 3.0), 50)
+    '#808080'
+    """
+    return mixed(scheme.ink, scheme.paper, percent)
+
+
+def shades(scheme: "Scheme", count: int) -> list[str]:
+    """Shades for things that are not learners, from the ink to the palest that can be seen."""
+    return [shade(scheme, round(percent)) for percent in np.linspace(100, 50, count)]
+
+
+def dress(ax: Axes) -> Axes:
+    """What all plots share: no frame above and on the right."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def mark_sizes(ax: Axes, sizes: Collection[float] = ()) -> None:
+    """Logarithmic x axis with plain numbers: powers of ten, or the sizes if they are few, and nothing between."""
+    ax.set_xscale("log")
+    powers = [size for size in sizes if np.log10(size) % 1 == 0]
+    if sizes and (len(sizes) <= FEW_SIZES or len(powers) < 2):
+        ax.set_xticks(sorted(sizes))
+    else:
+        ax.xaxis.set_major_locator(LogLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def legend_entries(axes: Iterable[Axes]) -> tuple[list[Any], list[str]]:
+    """Handles and labels of all learners on some axes, each once, in order."""
+    entries: dict[str, Any] = {}
+    for ax in axes:
+        entries.update(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    names = in_order(entries)
+    return [entries[name] for name in names], names
+
+
 def page_style(learner: str, learners: Iterable[str]) -> dict[str, Any]:
     """Style of a learner on the page; its colour and strongest cell background are given for both colour schemes."""
-    place = _place(learner, learners)
-    colors = {name: line_color(COLORS[place % len(COLORS)], scheme) for name, scheme in SCHEMES.items()}
+    colors = {name: style(learner, learners, scheme)["color"] for name, scheme in SCHEMES.items()}
+    place = 0 if learner in REFERENCES else _place(learner, learners)
     return {
         "color": colors,
         "cell": {name: strongest_cell(color, SCHEMES[name]) for name, color in colors.items()},
         "symbol": SYMBOLS[place % len(SYMBOLS)],
         "dash": DASHES[place % len(DASHES)],
+        "is_reference": learner in REFERENCES,
     }
 
 
@@ -134,10 +250,11 @@ def mixed(color: str, other: str, percent: int) -> str:
     return to_hex((red, green, blue))
 
 
+@cache
 def line_color(color: str, scheme: Scheme) -> str:
     """Colour mixed with as little ink as sufficient contrast against the panels requires."""
     inked = (mixed(scheme.ink, color, percent) for percent in range(101))
-    return next(one for one in inked if contrast(one, scheme.card) >= scheme.line_contrast)
+    return next((one for one in inked if contrast(one, scheme.card) >= scheme.line_contrast), scheme.ink)
 
 
 def strongest_cell(color: str, scheme: Scheme) -> int:

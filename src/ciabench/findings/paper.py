@@ -1,5 +1,7 @@
 """Arrangement of the paper's worlds, CIA(n, k, b): the order of its figures and the layout of its overview."""
 
+import re
+
 import pandas as pd
 
 PARAMETERS = ["n", "k", "b"]
@@ -42,3 +44,15 @@ def arrange(worlds: pd.DataFrame) -> Grid:
     names = {(b, n, k): str(name) for name, n, k, b in worlds[PARAMETERS].itertuples(name=None)}
     columns = sorted({k for _, _, k in names})
     return [[names.get((b, n, k)) for k in columns] for b, n in sorted({(b, n) for b, n, _ in names})]
+
+
+def description(name: str) -> str | None:
+    """What n and k of a family mean, from its name; None for any other world.
+
+    Examples
+    --------
+    >>> description("CIA(10, 3, 0.9)")
+    '10 attributes, 3 hidden values'
+    """
+    found = re.fullmatch(r"CIA\((\d+), (\d+), .+\)", name)
+    return found and f"{int(found[1]):,} attribute{'s' * (found[1] != '1')}, {found[2]} hidden values"

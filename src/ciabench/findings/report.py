@@ -1,38 +1,39 @@
 """A self-contained HTML page of results: curves, differences, claims, failures, and how to reproduce them.
 
 Everything from the results (names of worlds, parameters and learners, errors, provenance) reaches the page as escaped
-text, or as JSON in which no tag can start. `page/` beside this file holds the template, the style and the script.
+text, or as JSON in which no tag can start.
 """
 
 import json
 import math
 import shlex
-from collections.abc import Iterable, Sequence
-from importlib.resources import files
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jinja2
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from ciabench.errors import StoreError
 from ciabench.files import written_whole
 from ciabench.findings import paper
 from ciabench.findings.claims import check_claims
 from ciabench.findings.curves import learning_curves, paired_differences, worlds_of
-from ciabench.findings.figures import CEILING, FLOOR
 from ciabench.findings.looks import in_order, page_style
+from ciabench.findings.pages import render
+from ciabench.findings.panels import CEILING, FLOOR, T_LABEL
 from ciabench.findings.selection import combined
+from ciabench.findings.spelling import is_of_pair
 from ciabench.lab.storage.rows import Reading, Source, read
 from ciabench.lab.storage.view import WORLD
 
 STATISTICS = {"t": "T", "pooled": "pooled ratio", "success": "success rate"}
+AXES = {**STATISTICS, "t": T_LABEL}
 SHOWN_FAILURES = 200
-DIGITS = 6
+QUESTION = "When to fit a model with a hidden variable, and when to learn the classifier directly?"
+OTHER_QUESTION = "Which learner makes most of how many examples?"
+"""Question of a page that holds none of the paper's worlds."""
 
 
 class Part(NamedTuple):
@@ -70,28 +71,23 @@ def page(sources: Source | Iterable[Source]) -> str:
         raise StoreError(f"{named}: no trial is finished, so there is nothing to show yet.")
     rows = combined(frames)
     failures = [failure for part in parts for failure in part.reading.failures]
-    title = " + ".join(part.name for part in parts)
-    own = files("ciabench.findings") / "page"
-    template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    template.policies["json.dumps_kwargs"] = {"allow_nan": False, "ensure_ascii": False}
-    data = _finite(_curve_data(rows, [name for part in parts for name in _asked_for(part)]))
-    return template.from_string((own / "report.html").read_text(encoding="utf-8")).render(
-        data={**data, "name": title, "sources": [_experiment_file(part) for part in parts]},
+    findings = check_claims(rows)
+    data = _curve_data(rows, [name for part in parts for name in _asked_for(part)])
+    name = " + ".join(part.name for part in parts)
+    return render(
+        "report.html",
+        styles=["report.css"],
+        scripts=["curves.js", "report.js"],
+        data={**data, "name": name, "sources": [_experiment_file(part) for part in parts]},
+        question=QUESTION if findings else OTHER_QUESTION,
         summary=_summary(parts, data),
-        findings=check_claims(rows),
+        findings=findings,
         failures=[(failure.place, failure.cause) for failure in failures[:SHOWN_FAILURES]],
         unlisted=len(failures) - SHOWN_FAILURES,
         n_tables=sum(part.reading.counts is None for part in parts),
         blocks=[(part.name, part.file, _origins(part), bool(part.experiment)) for part in parts],
         commands=_commands(parts),
-        resources={file: _trusted((own / file).read_text(encoding="utf-8")) for file in ("report.css", "report.js")},
-        plotly=_trusted(get_plotlyjs()),
     )
-
-
-def _trusted(source: str) -> Markup:
-    """Text that is not escaped: files of this package and of plotly, never anything from results."""
-    return Markup(source)  # nosec B704
 
 
 def _parts(sources: Sequence[Source]) -> list[Part]:
@@ -126,10 +122,11 @@ def _list(value: Any) -> list[Any]:
 def _curve_data(rows: pd.DataFrame, asked_for: Iterable[str] = ()) -> dict[str, Any]:
     """Everything that the script draws; learners in `asked_for` are listed even without scores."""
     curves, worlds, found = _bars(rows), worlds_of(rows), in_order(rows["learner"])
-    grids = _grids(worlds)
+    grids = _grids(worlds, set(rows[is_of_pair(rows)][WORLD]))
     order = [name for grid in grids for name in grid["worlds"] if name is not None]
     return {
         "statistics": STATISTICS,
+        "axes": AXES,
         "range": [FLOOR, CEILING],
         "learners": [{"name": name, **page_style(name, found)} for name in found],
         "without_scores": in_order(set(asked_for) - set(found)),
@@ -152,13 +149,24 @@ def _bars(rows: pd.DataFrame) -> pd.DataFrame:
     return curves
 
 
-def _grids(worlds: pd.DataFrame) -> list[dict[str, Any]]:
-    """The paper's worlds in the columns of its overview, then the others in order, in any number of columns."""
+def _grids(worlds: pd.DataFrame, pairs: Collection[str]) -> list[dict[str, Any]]:
+    """Groups of panels in the order of the paper's figures: its families, pairs of words, then all others.
+
+    Families fill the columns of the paper's overview, one number of hidden values after the other, in `lines` lines;
+    the others take any number of columns.
+    """
     own = paper.select(worlds)
-    lines = paper.arrange(own)
+    grids = []
+    for b, family in own.groupby("b"):
+        lines = paper.arrange(family)
+        by_column = [line[place] for place in range(len(lines[0])) for line in lines]
+        grids.append({"title": f"Families of difficulty {b:g}", "lines": len(lines), "worlds": by_column})
     others = [name for name in worlds.index if name not in own.index]
-    fixed = {"columns": len(lines[0]) if lines else 0, "worlds": [name for line in lines for name in line]}
-    return [grid for grid in (fixed, {"columns": 0, "worlds": others}) if grid["worlds"]]
+    groups = {
+        "Pairs of words": [name for name in others if name in pairs],
+        "Other worlds" if len(others) < len(worlds) else "Worlds": [name for name in others if name not in pairs],
+    }
+    return [*grids, *({"title": title, "lines": 0, "worlds": names} for title, names in groups.items() if names)]
 
 
 def _panel(name: str, parameters: "pd.Series[Any]", curves: pd.DataFrame) -> dict[str, Any]:
@@ -166,6 +174,7 @@ def _panel(name: str, parameters: "pd.Series[Any]", curves: pd.DataFrame) -> dic
     columns = ["size", "trials", *(f"{statistic}{end}" for statistic in STATISTICS for end in ("", "_low", "_high"))]
     return {
         "world": name,
+        "title": paper.description(name) or name,
         "parameters": [_simple(value) for value in parameters],
         "trials": int(curves["trials"].max()),
         "constant": float(curves["constant"].mean()),
@@ -259,14 +268,3 @@ def _commands(parts: Sequence[Part]) -> list[str]:
         runs.append(shlex.join(["ciabench", "run", "--from", f"{part.name}.json", "--out", folder]))
         sources.append(f"{folder}/{name}.db")
     return [*runs, shlex.join(["ciabench", "report", *sources, "--out", "again/report.html"])] if runs else []
-
-
-def _finite(value: Any) -> Any:
-    """Replace numbers that JSON cannot represent with None; round the others to six decimals."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float):
-        return round(value, DIGITS) if math.isfinite(value) else None
-    return value

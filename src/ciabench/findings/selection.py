@@ -7,6 +7,7 @@ import pandas as pd
 
 from ciabench.errors import StoreError
 from ciabench.findings.curves import paired_trials
+from ciabench.findings.departures import departures_of
 from ciabench.findings.evidence import Estimate
 from ciabench.findings.spelling import of_pairs
 from ciabench.lab.storage.view import LABELS, WORLD
@@ -17,6 +18,9 @@ SAME_MODEL = 1e-9
 
 PAIRS = "pairs of words"
 """Stands for every world that is a pair of words."""
+
+MEASURED_WORLDS = "worlds whose departure is measured"
+"""Stands for every world with models whose departure from the binary model is known."""
 
 
 def combined(sources: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -45,8 +49,10 @@ class Data:
         self._by_world = {str(world): group for world, group in rows.groupby(WORLD, sort=False)}
 
     def holds(self, world: str) -> bool:
-        """Whether there are rows of a world, or of any pair of words."""
-        return world in self._by_world or (world == PAIRS and not of_pairs(self.rows).empty)
+        """Whether there are rows of a world, or of any of those that `PAIRS` or `MEASURED_WORLDS` stands for."""
+        if world == PAIRS:
+            return not of_pairs(self.rows).empty
+        return world in self._by_world or (world == MEASURED_WORLDS and not departures_of(self.rows).empty)
 
     def leads(self, world: str, first: str, second: str, least: float = 0, most: float = np.inf) -> dict[int, Estimate]:
         """T of `first` minus T of `second` on the same trials, at every size in [least, most]."""

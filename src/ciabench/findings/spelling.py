@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.table import Table
-from scipy import stats
+from scipy import special
 
 from ciabench.errors import StoreError
 from ciabench.lab.storage.view import WORLD
@@ -49,16 +49,28 @@ def accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         world, size, learner, trials, examples, accuracy (mean over splits), error (its standard error), majority
-        (mean accuracy of the commoner word), lead (accuracy − majority) and p, the p-value of a paired two-sided
-        t test of the lead; both error and p allow for the overlap of the splits.
+        (mean accuracy of the commoner word), lead (accuracy − majority), lead_error (its standard error) and p, the
+        p-value of a paired two-sided t test of the lead; errors and p allow for the overlap of the splits.
     """
     measured = []
     for (world, size, learner), group in rows.groupby([WORLD, "size", "learner"], sort=False):
         success, lead = group["success"].to_numpy(), (group["success"] - group["constant"]).to_numpy()
         label = (world, size, learner, len(group), int(group["examples"].iloc[0]))
-        means = success.mean(), split_error(success), group["constant"].mean(), lead.mean()
+        means = success.mean(), split_error(success), group["constant"].mean(), lead.mean(), split_error(lead)
         measured.append((*label, *means, _p_value(lead)))
-    columns = [WORLD, "size", "learner", "trials", "examples", "accuracy", "error", "majority", "lead", "p"]
+    columns = [
+        WORLD,
+        "size",
+        "learner",
+        "trials",
+        "examples",
+        "accuracy",
+        "error",
+        "majority",
+        "lead",
+        "lead_error",
+        "p",
+    ]
     worlds = list(dict.fromkeys(rows[WORLD]))
     return pd.DataFrame(sorted(measured, key=lambda row: (worlds.index(row[0]), row[1])), columns=columns)
 
@@ -129,7 +141,7 @@ def _p_value(leads: Any) -> float:
     error = split_error(leads)
     if not error > 0:
         return float(np.all(leads == 0))
-    return float(2 * stats.t.sf(abs(leads.mean()) / error, len(leads) - 1))
+    return float(2 * special.stdtr(len(leads) - 1, -abs(leads.mean()) / error))
 
 
 def _cell(measured: "pd.Series[Any]", is_reached_once: bool) -> str:

@@ -1,7 +1,7 @@
 """A whole run: an experiment and a folder, or a world and estimators in memory."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ from ciabench.lab.compute.runner import run_cells
 from ciabench.lab.compute.workers import Backend, pool, prepare
 from ciabench.lab.plan.experiment import Experiment
 from ciabench.lab.plan.learner import LEARNERS, Learner, from_estimator
-from ciabench.lab.plan.plan import Plan, Reference
+from ciabench.lab.plan.plan import Job, Plan, Reference
 from ciabench.lab.plan.registry import described
 from ciabench.lab.plan.worlds import WORLDS
 from ciabench.lab.storage.provenance import environment
@@ -40,6 +40,7 @@ def run_experiment(
     backend: Backend = "processes",
     scheduler: str | None = None,
     retry_failed: bool = False,
+    part: tuple[int, int] = (1, 1),
     progress: Style = "bar",
 ) -> Counts:
     """Compute the missing results of an experiment and store them in `folder`.
@@ -56,6 +57,8 @@ def run_experiment(
         Address of a running Dask cluster (default: a local one is started).
     retry_failed : bool
         Whether to recompute scores that failed before.
+    part : tuple of int
+        (i, n) computes every n-th trial only, from the i-th; the stores of all parts can be merged.
     progress : {"full", "bar", "silent"}
         "full" and "bar" show a bar in a terminal or notebook; elsewhere, "full" prints lines.
 
@@ -68,7 +71,7 @@ def run_experiment(
         raise RunError("a scheduler is only used with the backend dask; add --backend dask, or leave it out.")
     plan = experiment.plan()
     with Store.continued(store_path(experiment, folder), experiment.spec(), plan, environment()) as store:
-        _compute(store, plan, jobs, backend, scheduler, retry_failed, progress)
+        _compute(store, plan, jobs, backend, scheduler, retry_failed, part, progress)
         return store.counts()
 
 
@@ -151,23 +154,33 @@ def _compute(
     backend: Backend = "processes",
     scheduler: str | None = None,
     retry_failed: bool = False,
+    part: tuple[int, int] = (1, 1),
     progress: Style = "bar",
 ) -> None:
-    """Compute the scores of a plan that a store lacks."""
-    complete, total = store.complete_cells(plan, retry_failed), plan.trials * len(plan.worlds)
-    if complete == total:
+    """Compute the scores of a plan, or of a part of its trials, that a store lacks."""
+    number, count = part
+    total = len(range(number - 1, plan.trials, count)) * len(plan.worlds)
+    complete = store.complete_cells(plan, retry_failed)
+    if complete >= total:
         return
     if backend == "processes":
-        prepare(plan)
+        prepare(plan, jobs)
     with (
         pool(backend, jobs, scheduler) as workers,
         closing(store.missing(plan, retry_failed)) as missing,
         following(progress, Tally(plan, complete, total)) as show,
-        closing(run_cells(plan, missing, workers)) as cells,
+        closing(run_cells(plan, _of_part(missing, part), workers)) as batches,
     ):
-        for cell in cells:
-            store.add(cell)
-            show(cell)
+        for cells in batches:
+            store.add(*cells)
+            for cell in cells:
+                show(cell)
+
+
+def _of_part(jobs: Iterable[Job], part: tuple[int, int]) -> Iterator[Job]:
+    """Jobs of every n-th trial."""
+    number, count = part
+    return (job for job in jobs if job.trial % count == number - 1)
 
 
 def _plan(

@@ -41,6 +41,14 @@ def exp_negative(x: Any) -> Any:
 
 
 @njit
+def exp_either(x: Any) -> Any:
+    """Exp of lanes of either sign, of size up to 708."""
+    zero = spread(0.0)
+    power = exp_negative(choose(x, zero, zero - x, x))
+    return choose(x, zero, 1.0 / power, power)
+
+
+@njit
 def log_positive(x: Any) -> Any:
     """Log of normal positive lanes. With x = 2**n m, log x = n log 2 + 2 artanh s and s = (m − 1) / (m + 1)."""
     n, m = exponent(x), mantissa(x)

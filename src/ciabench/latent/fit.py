@@ -1,33 +1,50 @@
-"""Fit a mixture of product-Bernoullis by maximum likelihood: rows in, the best of many restarts out."""
+"""Fit a mixture by maximum likelihood: rows in, the best of many restarts out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ciabench.arrays import Floats
+from ciabench.arrays import Coded, Floats
 from ciabench.kernels import prepare_kernels
+from ciabench.latent.gaussians import LOG_FLOOR
 from ciabench.latent.mixture import log_likelihoods
-from ciabench.latent.pieces import make_problem
+from ciabench.latent.numbers import sort_by_pattern
+from ciabench.latent.pieces import as_coded, make_problem
 from ciabench.latent.restarts import maximize
-from ciabench.latent.starts import Random, Start, make_starts
+from ciabench.latent.starts import Random, Start, make_starts, unpacked
+from ciabench.probability.product import Parameters
 
 REPRODUCED, STEPS_LEFT = 1e-4, 100
 """Restarts whose objective is this close to the best one, or as many times `tol`, count as having reached it."""
 
 
+class Scale(NamedTuple):
+    """Means and standard deviations (m,) by which numeric columns are standardised."""
+
+    centres: Floats
+    spreads: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """A fitted mixture of product-Bernoullis: the best of several restarts, and what became of the others.
+    """A fitted mixture: the best of several restarts, and what became of the others.
 
     Attributes
     ----------
-    weights : array (k,)
-        P(z).
-    probs : array (a, k)
-        P(attribute i = 1 | z).
+    theta : array (k, width)
+        Parameters in the order of `mixture`, with numbers standardised.
+    n_levels : array (c,)
+        Numbers of levels of the discrete attributes.
+    scale : Scale
+        Scale of the numeric columns.
+    is_full : bool
+        Whether numeric columns have a full covariance.
+    is_on_floor : bool
+        Whether a variance of the best restart is at its floor; if others are not, these are preferred.
     log_likelihood : float
         Log-likelihood of the best restart, without the prior.
     log_likelihoods : array (n_init,)
@@ -46,8 +63,11 @@ class Mixture:
         Sum of the counts.
     """
 
-    weights: Floats
-    probs: Floats
+    theta: Floats
+    n_levels: NDArray[np.int64]
+    scale: Scale
+    is_full: bool
+    is_on_floor: bool
     log_likelihood: float
     log_likelihoods: Floats
     n_best_reproduced: int
@@ -57,9 +77,28 @@ class Mixture:
     n_samples: float
 
     @property
+    def weights(self) -> Floats:
+        """P(z), (k,)."""
+        return self.theta[:, 0]
+
+    @property
+    def probs(self) -> Floats:
+        """P(attribute i = 1 | z), (a, k), if all attributes are bits."""
+        return self.theta[:, 1:].T
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """All parameters, on the scale of the data."""
+        found = unpacked(self.theta, self.n_levels, self.scale.spreads.size, self.is_full)
+        spreads = self.scale.spreads
+        factors = np.outer(spreads, spreads) if self.is_full else spreads**2
+        means = found.means * spreads[:, None] + self.scale.centres[:, None]
+        return found._replace(means=means, covariances=found.covariances * factors)
+
+    @property
     def n_parameters(self) -> int:
         """Number of free parameters."""
-        return self.probs.size + self.weights.size - 1
+        return self.theta.size - 1
 
     @property
     def aic(self) -> float:
@@ -85,16 +124,17 @@ def fit_mixture(
     smoothing: float = 0.0,
     target: int | None = None,
     init: Sequence[Start] = (),
+    full: bool = False,
 ) -> Mixture:
-    """Fit a mixture of product-Bernoullis by EM from many starts, most of them random (`starts`).
+    """Fit a mixture by EM from many starts, most of them random (`starts`).
 
     Parameters are not checked: this is the estimators' job.
 
     Parameters
     ----------
-    rows : array (s, a) or sparse matrix (s, a)
-        Complete rows as integers 0 and 1; rows with missing cells as floats 0, 1 and NaN; or a sparse matrix whose
-        stored entries are all 1, which stays sparse.
+    rows : Coded, array (s, a) or sparse matrix (s, a)
+        A table; or bits: complete rows as integers 0 and 1, rows with missing cells as floats 0, 1 and NaN, or a sparse
+        matrix whose stored entries are all 1, which stays sparse.
     counts : array-like (s,)
         How often each row occurs: numbers of at least 0, not all 0, which need not be integers.
     n_classes : int
@@ -112,9 +152,11 @@ def fit_mixture(
     smoothing : float
         Pseudo-count added to every expected count (a Beta and Dirichlet prior); 0 is maximum likelihood.
     target : int, optional
-        Complete column by whose values one of the starts is made.
-    init : sequence of (weights, probs)
-        Starts of one's own, shapes (k,) and (a, k).
+        Complete discrete column by whose levels one of the starts is made.
+    init : sequence of Parameters or (weights, probs)
+        Starts of one's own; for bits, weights (k,) and probs (a, k) suffice.
+    full : bool
+        Whether numeric columns have a full covariance in every class, or are independent.
 
     Returns
     -------
@@ -133,21 +175,70 @@ def fit_mixture(
     """
     prepare_kernels()
     counts = np.asarray(counts, dtype=np.float64)
-    problem = make_problem(rows, counts, float(smoothing))
-    starts = make_starts(rows, counts, n_classes, n_init, random, target=target, own=init)
+    table, counts, scale, offset = standardized(as_coded(rows), counts, full=full)
+    problem = make_problem(table, counts, float(smoothing), full=full)
+    own = [rescaled(start, scale) for start in init]
+    starts = make_starts(table, counts, n_classes, n_init, random, target=target, own=own, full=full)
     ascents = maximize(problem, starts, tol=tol, max_iter=max_iter, accelerate=accelerate)
-    best = int(np.argmax(ascents.objective))
+    on_floor = are_on_floor(ascents.theta, table.n_levels, scale.spreads.size, full)
+    ranked = np.where(on_floor, -np.inf, ascents.objective) if not on_floor.all() else ascents.objective
+    best = int(np.argmax(ranked))
     unpenalised, margin = ascents.objective, max(REPRODUCED, STEPS_LEFT * tol)
     if smoothing > 0:
         unpenalised = log_likelihoods(problem._replace(smoothing=0.0), ascents.theta)
+    if offset:
+        unpenalised = unpenalised + offset
     return Mixture(
-        weights=ascents.theta[best, :, 0],
-        probs=ascents.theta[best, :, 1:].T,
+        theta=ascents.theta[best],
+        n_levels=table.n_levels,
+        scale=scale,
+        is_full=full,
+        is_on_floor=bool(on_floor[best]),
         log_likelihood=float(unpenalised[best]),
         log_likelihoods=unpenalised,
-        n_best_reproduced=int((ascents.objective > ascents.objective[best] - margin).sum()),
+        n_best_reproduced=int((ranked > ranked[best] - margin).sum()),
         converged=bool(ascents.converged[best]),
         n_iter=int(ascents.n_evaluations[best]),
-        paths=[path[:n].copy() for path, n in zip(ascents.paths, ascents.n_evaluations, strict=True)],
+        paths=[path[:n] + offset for path, n in zip(ascents.paths, ascents.n_evaluations, strict=True)],
         n_samples=float(counts.sum()),
     )
+
+
+def standardized(table: Coded, counts: Floats, *, full: bool) -> tuple[Coded, Floats, Scale, float]:
+    """The table with numbers of mean 0 and variance 1, and what is to be added to its log-likelihood.
+
+    For a full covariance the rows, and their counts, are sorted by which of their numbers are observed.
+    """
+    n_numbers = table.numbers.shape[1]
+    if not n_numbers:
+        return table, counts, Scale(np.empty(0), np.empty(0)), 0.0
+    if full and np.isnan(table.numbers).any():
+        order = sort_by_pattern(table.numbers)
+        table, counts = table.rows(order), counts[order]
+    observed = ~np.isnan(table.numbers)
+    masses = counts @ observed
+    centres = counts @ np.nan_to_num(table.numbers) / masses
+    centred = table.numbers - centres
+    spreads = np.sqrt(counts @ np.nan_to_num(centred) ** 2 / masses)
+    spreads[spreads == 0] = 1.0
+    return table._replace(numbers=centred / spreads), counts, Scale(centres, spreads), -float(masses @ np.log(spreads))
+
+
+def rescaled(start: Start, scale: Scale) -> Start:
+    """A start of one's own with its numbers standardised."""
+    if not isinstance(start, Parameters) or not start.means.size:
+        return start
+    factors = np.outer(scale.spreads, scale.spreads) if start.is_full else scale.spreads**2
+    means = (start.means - scale.centres[:, None]) / scale.spreads[:, None]
+    return start._replace(means=means, covariances=start.covariances / factors)
+
+
+def are_on_floor(theta: Floats, n_levels: NDArray[np.int64], n_numbers: int, full: bool) -> NDArray[np.bool_]:
+    """Whether a class of each restart has a variance, or a pivot of its covariance, at the floor."""
+    if not n_numbers:
+        return np.zeros(len(theta), dtype=bool)
+    first = 1 + int((n_levels - 1).sum())
+    rows, columns = np.tril_indices(n_numbers)
+    places = first + n_numbers + np.flatnonzero(rows == columns) if full else first + 1 + 2 * np.arange(n_numbers)
+    is_low: NDArray[np.bool_] = (theta[:, :, places] < LOG_FLOOR + 1e-3).any(axis=(1, 2))
+    return is_low

@@ -60,6 +60,8 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, line: Any) -> An
 def empty_lines(*shape: int) -> NDArray[np.float64]:
     """Uninitialised lines (*shape, LANES), aligned to cache lines: one that crosses two takes twice as long to read."""
     size = math.prod(shape) * LANES
+    if not size:
+        return np.empty((*shape, LANES))
     room = np.empty(size + LANES)
     skipped = -room.__array_interface__["data"][0] % 64 // 8
     return room[skipped : skipped + size].reshape(*shape, LANES)

@@ -1,4 +1,4 @@
-"""Maximum likelihood for mixtures of product-Bernoullis: EM from many starts at once, accelerated by SQUAREM.
+"""Maximum likelihood for mixtures: EM from many starts at once, accelerated by SQUAREM.
 
 Parameters `theta` and problems are those of `mixture`. Eight restarts run together, one per lane; when one of them
 ends, the next start takes its lane. The result of a restart does not depend on the others.
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
 from ciabench.latent.elementary import larger
+from ciabench.latent.gaussians import LOG_FLOOR
 from ciabench.latent.lanes import LANES, choose, empty_lines, load, spread, store
-from ciabench.latent.mixture import EDGE, Work, em_step, make_work
-from ciabench.latent.pieces import Problem
+from ciabench.latent.mixture import EDGE, Work, em_step, make_work, seat_in_lane
+from ciabench.latent.pieces import Layout, Problem
 
 PLAIN_STEPS = 10
 """Plain steps before the first extrapolation: they leave each start in its own basin."""
@@ -37,7 +38,7 @@ NOBODY = -1
 
 
 class Ascents(NamedTuple):
-    """Results of R restarts: parameters (R, k, 1 + a), objectives (R,) and, in `paths`, that of each evaluation.
+    """Results of R restarts: parameters (R, k, width), objectives (R,) and, in `paths`, that of each evaluation.
 
     Only the first `n_evaluations[r]` entries of `paths[r]` are filled.
     """
@@ -50,7 +51,7 @@ class Ascents(NamedTuple):
 
 
 class Climbers(NamedTuple):
-    """Eight running restarts: their numbers, parameters (k, 1 + a, 8), and the objectives (8,) of some of these.
+    """Eight running restarts: their numbers, parameters (k, width, 8), and the objectives (8,) of some of these.
 
     One plain step leads from `start` to `first`, another to `second`; a jump extrapolates them, and a plain step from
     it leads to `landed`. `length` is the length of the last jump, `limit` the most that the next one may have.
@@ -88,7 +89,7 @@ def seat(lanes: Climbers, starts: Floats, next_start: int) -> int:
     for lane in range(LANES):
         if lanes.restart[lane] == NOBODY and next_start < len(starts):
             lanes.restart[lane] = next_start
-            lanes.jump[:, :, lane] = starts[next_start]
+            seat_in_lane(lanes.jump, lane, starts[next_start])
             lanes.at_first[lane], lanes.limit[lane] = -np.inf, np.inf
             next_start += 1
     return next_start
@@ -125,21 +126,50 @@ def set_lengths(lanes: Climbers, ascents: Ascents, plain_steps: int) -> None:
 
 
 @njit(error_model="numpy")
-def extrapolate(lanes: Climbers) -> None:
+def extrapolate(lanes: Climbers, layout: Layout, is_full: bool) -> None:
     """Jump along the two plain steps and project back into the parameter space."""
     n_classes, width, _ = lanes.start.shape
-    length, mass = load(lanes.length, 0), spread(0.0)
+    length, mass, n_probabilities = load(lanes.length, 0), spread(0.0), 1 + layout.offsets[-1]
     for line in range(n_classes * width):
         start, first, second = load(lanes.start, line), load(lanes.first, line), load(lanes.second, line)
         change = first - start
         value = start + 2.0 * length * change + length * length * (second - first - change)
         value = choose(length, spread(1.0), value, second)
-        value = choose(value, spread(1 - EDGE), spread(1 - EDGE), larger(value, spread(EDGE)))
+        if line % width < n_probabilities:
+            value = choose(value, spread(1 - EDGE), spread(1 - EDGE), larger(value, spread(EDGE)))
         store(lanes.jump, line, value)
         if line % width == 0:
             mass += value
     for z in range(n_classes):
         store(lanes.jump, z * width, load(lanes.jump, z * width) / mass)
+        normalize(lanes.jump, z * width + 1, layout)
+        floor_scales(lanes.jump, z * width + n_probabilities, width - n_probabilities, is_full)
+
+
+@njit(error_model="numpy")
+def normalize(theta: Floats, place: int, layout: Layout) -> None:
+    """Divide the probabilities of every attribute with more than two levels by their sum, the first one's included."""
+    for i in range(layout.offsets.size - 1):
+        first, last = place + layout.offsets[i], place + layout.offsets[i + 1]
+        if last > first + 1:
+            total = spread(0.0)
+            for line in range(first, last):
+                total += load(theta, line)
+            total += larger(1.0 - total, spread(EDGE))
+            for line in range(first, last):
+                store(theta, line, load(theta, line) / total)
+
+
+@njit(error_model="numpy")
+def floor_scales(theta: Floats, place: int, size: int, is_full: bool) -> None:
+    """Keep the logarithms of standard deviations, or of the diagonal of a factor, above the floor."""
+    line, step = place + 1, 2
+    if is_full:  # m + m (m + 1) / 2 values: the means, then rows of 1, 2, … elements that end on the diagonal
+        line, step = place + int((np.sqrt(9.0 + 8.0 * size) - 3.0) / 2.0 + 0.5), 2
+    while line < place + size:
+        store(theta, line, larger(load(theta, line), spread(LOG_FLOOR)))
+        line += step
+        step += is_full
 
 
 @njit(error_model="numpy")
@@ -157,7 +187,9 @@ def leave(lanes: Climbers, theta: Floats, objective: Floats, ascents: Ascents, t
     for lane, restart in enumerate(lanes.restart):
         is_top = objective[lane] - lanes.at_start[lane] < tol
         if restart != NOBODY and (is_top or ascents.n_evaluations[restart] >= max_iter):
-            ascents.theta[restart] = theta[:, :, lane]
+            for z in range(theta.shape[0]):
+                for column in range(theta.shape[1]):
+                    ascents.theta[restart, z, column] = theta[z, column, lane]
             ascents.objective[restart] = objective[lane]
             ascents.converged[restart] = is_top
             lanes.restart[lane] = NOBODY
@@ -180,13 +212,13 @@ def climb(
         store(lanes.at_first, 0, em_step(problem, lanes.first, work, lanes.second))
         note(lanes, lanes.at_first, ascents)
         set_lengths(lanes, ascents, plain_steps)
-        extrapolate(lanes)
+        extrapolate(lanes, problem.layout, problem.numbers.is_full)
         leave(lanes, lanes.first, lanes.at_first, ascents, tol, max_iter)
     return next_start
 
 
 def maximize(problem: Problem, starts: Floats, *, tol: float, max_iter: int, accelerate: bool = True) -> Ascents:
-    """Run EM from all starts (R, k, 1 + a) until a plain step gains less than `tol`, or for `max_iter` evaluations.
+    """Run EM from all starts (R, k, width) until a plain step gains less than `tol`, or for `max_iter` evaluations.
 
     A jump is accepted only if its likelihood is at least that of the plain step before it; otherwise the next cycle
     continues from the plain iterates, at no extra evaluation, and jumps at most half as far. So the likelihood never
@@ -195,7 +227,8 @@ def maximize(problem: Problem, starts: Floats, *, tol: float, max_iter: int, acc
     ascents, lanes, work = empty_ascents(starts), empty_lanes(starts), make_work(problem, starts.shape[1])
     next_start, most = 0, min(int(max_iter), MOST_STEPS)
     plain_steps = PLAIN_STEPS if accelerate else most + 1
-    cycles = 1 + SUMS_AT_ONCE // (problem.rows.members.size * starts.shape[1] + 1)
+    sums = problem.rows.members.size + problem.counts.size * problem.numbers.totals.shape[1]
+    cycles = 1 + SUMS_AT_ONCE // (sums * starts.shape[1] + 1)
     while next_start < len(starts) or lanes.restart.max() != NOBODY:
         next_start = climb(problem, starts, next_start, lanes, work, ascents, float(tol), most, plain_steps, cycles)
         if ascents.n_evaluations.max() + 2 > ascents.paths.shape[1]:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from ciabench.arrays import Floats
+from ciabench.arrays import Coded, Floats
 from ciabench.latent.fit import Mixture
 from ciabench.latent.starts import Random
-from ciabench.probability import bernoulli
+from ciabench.probability import bernoulli, product
 
 FOLDS = 5
 
@@ -44,12 +45,54 @@ def held_out_loss(fit: FitRows, rows: Any, counts: Floats, folds: NDArray[np.int
     Every probability is taken as at least 1 / (number of training rows + 2): a maximum-likelihood model that rules out
     what it has not seen would otherwise be judged by a single row.
     """
-    losses = np.zeros(folds.size)
+
+    def losses(fitted: Mixture, tested: Any, n_training: int) -> Floats:
+        return -np.log(np.maximum(target_chances(fitted, tested), 1 / (n_training + 2)))
+
+    return _over_folds(fit, losses, rows, counts, folds)
+
+
+def held_out_surprise(fit: FitRows, table: Coded, counts: Floats, folds: NDArray[np.intp]) -> float:
+    """Weighted mean of −log P(x) over held-out folds; the fits get a pseudo-count of 1 / levels per level and class."""
+
+    def losses(fitted: Mixture, tested: Coded, n_training: int) -> Floats:
+        smoothed = smoothed_levels(fitted.parameters, fitted.n_samples)
+        return np.asarray(-np.logaddexp.reduce(product.log_joint(tested, smoothed), axis=1), dtype=np.float64)
+
+    return _over_folds(fit, losses, table, counts, folds)
+
+
+def smoothed_levels(parameters: product.Parameters, n_samples: float) -> product.Parameters:
+    """Parameters in which every class has seen 1 / levels more rows of each level."""
+    masses = parameters.weights * n_samples
+    tables = tuple((table * masses + 1 / len(table)) / (masses + 1) for table in parameters.tables)
+    return parameters._replace(tables=tables)
+
+
+def target_chances(fitted: Mixture, rows: Any) -> Floats:
+    """P(attribute 0 of the row | its other attributes), (s,)."""
+    if isinstance(rows, Coded):
+        joint = product.log_joint(rows, fitted.parameters)
+        others = product.log_joint(without_first(rows), fitted.parameters.without(0))
+        chances: Floats = np.exp(np.logaddexp.reduce(joint, axis=1) - np.logaddexp.reduce(others, axis=1))
+        return chances
+    one = bernoulli.target_chances(rows[:, 1:], fitted.weights, fitted.probs)
+    target = np.asarray(rows[:, [0]].sum(axis=1)).ravel()
+    return np.where(target == 1, one, 1 - one)
+
+
+def without_first(table: Coded) -> Coded:
+    """The table without its first discrete column."""
+    n_indicators = int(table.n_levels[0]) - 1 if sparse.issparse(table.codes) else 1
+    return table._replace(codes=table.codes[:, n_indicators:], n_levels=table.n_levels[1:])
+
+
+def _over_folds(
+    fit: FitRows, losses: Callable[..., Floats], rows: Any, counts: Floats, folds: NDArray[np.intp]
+) -> float:
+    """Weighted mean of losses on the folds of fits to the other folds."""
+    found, take = np.zeros(folds.size), rows.rows if isinstance(rows, Coded) else rows.__getitem__
     for fold in range(folds.max() + 1 if folds.size > 1 else 0):
         held_out = folds == fold
-        fitted, tested = fit(rows[~held_out], counts[~held_out]), rows[held_out]
-        one = bernoulli.target_chances(tested[:, 1:], fitted.weights, fitted.probs)
-        target = np.asarray(tested[:, [0]].sum(axis=1)).ravel()
-        chances = np.where(target == 1, one, 1 - one)
-        losses[held_out] = -np.log(np.maximum(chances, 1 / ((~held_out).sum() + 2)))
-    return float(np.average(losses, weights=counts))
+        found[held_out] = losses(fit(take(~held_out), counts[~held_out]), take(held_out), (~held_out).sum())
+    return float(np.average(found, weights=counts))

@@ -2,8 +2,8 @@
 
 Every class starts at a random row of the data, blended with what all rows have in common. Where there is a target, one
 start is by its labels: each class has most of the rows of its own label. `draw_starts` settles that for classes and
-rows without looking at a column; what it means for the columns depends on their kind, and `binary_starts` says it for
-bits. The likelihood decides between all starts.
+rows without looking at a column; what it means for the columns depends on their kind: `dense_starts` says it for
+discrete ones, `number_starts` for numeric ones. The likelihood decides between all starts.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,15 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ciabench.arrays import Bits, Floats
+from ciabench.arrays import Coded, Floats
+from ciabench.latent.gaussians import VARIANCE_FLOOR
 from ciabench.latent.mixture import EDGE
+from ciabench.latent.pieces import as_coded
+from ciabench.probability.product import Parameters
 
 Random = np.random.RandomState | np.random.Generator
-Start = tuple[Floats, Floats]
-"""Weights (k,) and probabilities (a, k)."""
+Start = Parameters | tuple[Floats, Floats]
+"""All parameters; or, for bits, weights (k,) and probabilities (a, k)."""
 
 ROW_SHARE = 0.3
 """Share of its own row in the start of a class."""
@@ -71,13 +74,14 @@ def make_starts(
     *,
     target: int | None = None,
     own: Sequence[Start] = (),
+    full: bool = False,
 ) -> Floats:
-    """Starting parameters (R, k, 1 + a) of a mixture of product-Bernoullis, in the order of `mixture`.
+    """Starting parameters (R, k, width) in the order of `mixture`.
 
     Parameters
     ----------
-    rows : array (s, a) or sparse matrix (s, a)
-        Bits, floats with NaN where cells are missing, or a sparse matrix of ones.
+    rows : Coded, array (s, a) or sparse matrix (s, a)
+        A table with standardised numbers; or bits, floats with NaN where cells are missing, a sparse matrix of ones.
     counts : array (s,)
         How often each row occurs.
     n_classes : int
@@ -85,16 +89,23 @@ def make_starts(
         Number R of starts; more if there are more starts of one's own.
     random : RandomState or Generator
     target : int, optional
-        Complete column by whose values one of the starts is made.
-    own : sequence of (weights, probs)
+        Complete discrete column by whose levels one of the starts is made.
+    own : sequence of Parameters or (weights, probs)
         Starts of one's own, which come first and take the place of others.
+    full : bool
+        Whether numeric columns have a full covariance.
     """
-    labels = np.zeros(rows.shape[0], dtype=np.uint8) if target is None else column_of(rows, target)
+    table = as_coded(rows)
+    labels = np.zeros(table.n_rows, dtype=np.uint8) if target is None else labels_of(table, target)
     starts = draw_starts(counts, labels, n_classes, max(n_init - len(own), 0), random, by_label=target is not None)
-    theta = (sparse_starts if sparse.issparse(rows) else dense_starts)(starts, rows, counts, labels)
+    theta = (sparse_starts if sparse.issparse(table.codes) else dense_starts)(starts, table, counts, labels)
+    if table.numbers.shape[1]:
+        theta = np.concatenate([theta, number_starts(starts, table.numbers, counts, labels, full)], axis=2)
     if own:
-        given = np.array([np.vstack([weights, probs]).T for weights, probs in own])
-        theta = np.concatenate([np.clip(given, EDGE, 1 - EDGE), theta])
+        given = [packed(one) if isinstance(one, Parameters) else np.vstack(one).T for one in own]
+        theta = np.concatenate([np.array(given), theta])
+        discrete = theta[: len(own), :, : 1 + (table.n_levels - 1).sum()]
+        np.clip(discrete, EDGE, 1 - EDGE, out=discrete)
     return theta
 
 
@@ -163,20 +174,21 @@ def _drawn_rows(counts: Floats, shape: tuple[int, ...], random: Random) -> NDArr
     return drawn
 
 
-def dense_starts(starts: Starts, rows: NDArray[Any], counts: Floats, labels: NDArray[np.uint8]) -> Floats:
-    """Parameters (R, k, 1 + a) for bits (s, a), or floats with NaN: weights, then means blended with rows."""
-    bits = np.column_stack([rows == 1, ~np.isnan(rows)]) if rows.dtype.kind == "f" else rows
-    theta = np.empty((*starts.rows.shape, 1 + rows.shape[1]))
-    blend(np.ascontiguousarray(bits, dtype=np.uint8), counts, labels, starts, theta)
+def dense_starts(starts: Starts, table: Coded, counts: Floats, labels: NDArray[Any]) -> Floats:
+    """Parameters (R, k, 1 + indicators) for the discrete columns: weights, then means blended with rows."""
+    offsets = np.append(0, np.cumsum(table.n_levels - 1))
+    theta = np.empty((*starts.rows.shape, 1 + offsets[-1]))
+    blend(np.ascontiguousarray(table.codes), offsets, counts, labels, starts, theta)
     return theta
 
 
-def sparse_starts(starts: Starts, rows: Any, counts: Floats, labels: NDArray[np.uint8]) -> Floats:
-    """As `dense_starts`, for a sparse matrix of ones, of which only the rows drawn are looked at one by one."""
+def sparse_starts(starts: Starts, table: Coded, counts: Floats, labels: NDArray[Any]) -> Floats:
+    """As `dense_starts`, for a sparse matrix of indicators, of which only the rows drawn are looked at one by one."""
+    rows, n_columns = table.codes, table.codes.shape[1]
     of_labels = counts * (labels == np.arange(starts.label_shares.shape[1])[:, None])
     members, chosen = starts.label_shares @ of_labels, rows[starts.rows.ravel()]
     means = (rows.T @ members.T).T / members.sum(axis=1, keepdims=True)
-    theta = np.empty((*starts.rows.shape, 1 + rows.shape[1]))
+    theta = np.empty((*starts.rows.shape, 1 + n_columns))
     theta[:, :, 0] = starts.weights
     theta[:, :, 1:] = (1 - starts.row_shares[:, :, None]) * means[starts.groups]
     owners = np.repeat(np.arange(starts.rows.size), np.diff(chosen.indptr))
@@ -184,45 +196,121 @@ def sparse_starts(starts: Starts, rows: Any, counts: Floats, labels: NDArray[np.
     return np.clip(theta, EDGE, 1 - EDGE, out=theta)
 
 
+def number_starts(starts: Starts, numbers: Floats, counts: Floats, labels: NDArray[Any], full: bool) -> Floats:
+    """Parameters (R, k, ·) for standardised numeric columns, in the order of `gaussians`.
+
+    A class that starts at a row has its numbers as means and the variances of all rows. One that starts by the labels
+    has the means and variances of its group, blended with its row if it shares the group. A missing number is 0, the
+    mean of all.
+    """
+    of_labels = counts * (labels == np.arange(starts.label_shares.shape[1])[:, None])
+    members, observed, filled = starts.label_shares @ of_labels, ~np.isnan(numbers), np.nan_to_num(numbers)
+    masses = np.maximum(members @ observed, np.finfo(np.float64).tiny)
+    group_means = members @ filled / masses
+    variances = np.maximum(members @ filled**2 / masses - group_means**2, VARIANCE_FLOOR)
+    is_random, shares = (starts.groups == 0)[:, :, None], starts.row_shares[:, :, None]
+    cells = filled[starts.rows]
+    means = np.where(is_random, cells, (1 - shares) * group_means[starts.groups] + shares * cells)
+    log_scales = 0.5 * np.log(variances)[starts.groups]
+    if not full:
+        return np.stack([means, log_scales], axis=3).reshape(*starts.rows.shape, 2 * numbers.shape[1])
+    rows, columns = np.tril_indices(numbers.shape[1])
+    factors = np.where(rows == columns, log_scales[:, :, rows], 0.0)
+    return np.concatenate([means, factors], axis=2)
+
+
 @njit(cache=True, nogil=True)
-def blend(bits: Bits, counts: Floats, labels: NDArray[np.uint8], starts: Starts, theta: Floats) -> None:
-    """Fill `theta` from bits [x] or, where cells are missing, [x = 1 | observed]; these take the mean of all rows."""
-    n_starts, n_classes, width = theta.shape
-    means = group_means(bits, counts, labels, starts.label_shares, width - 1)
+def blend(
+    codes: NDArray[Any], offsets: NDArray[np.int64], counts: Floats, labels: NDArray[Any], starts: Starts, theta: Floats
+) -> None:
+    """Fill `theta` from codes (s, c); missing cells take the mean of all rows."""
+    n_starts, n_classes, _ = theta.shape
+    means = group_means(codes, offsets, counts, labels, starts.label_shares)
     for r in range(n_starts):
         for z in range(n_classes):
-            row, mean, share = bits[starts.rows[r, z]], means[starts.groups[r, z]], starts.row_shares[r, z]
+            row, mean, share = codes[starts.rows[r, z]], means[starts.groups[r, z]], starts.row_shares[r, z]
             theta[r, z, 0] = starts.weights[r, z]
-            for i in range(width - 1):
-                is_observed = row.size < width or row[width - 1 + i]
-                cell = float(row[i]) if is_observed else means[0, i]
-                theta[r, z, 1 + i] = min(max((1 - share) * mean[i] + share * cell, EDGE), 1 - EDGE)
+            for i in range(row.size):
+                first, last, code = offsets[i], offsets[i + 1], np.int64(row[i])
+                for j in range(first, last):
+                    cell = 1.0 if code == 1 + j - first else 0.0
+                    if code > last - first:
+                        cell = means[0, j]
+                    theta[r, z, 1 + j] = min(max((1 - share) * mean[j] + share * cell, EDGE), 1 - EDGE)
 
 
 @njit(error_model="numpy")
 def group_means(
-    bits: Bits, counts: Floats, labels: NDArray[np.uint8], label_shares: Floats, n_attributes: int
+    codes: NDArray[Any], offsets: NDArray[np.int64], counts: Floats, labels: NDArray[Any], label_shares: Floats
 ) -> Floats:
-    """Means (g, a) of the observed cells of every group of rows; ½ where there are none."""
+    """Shares (g, indicators) of the levels among the observed cells of every group of rows; equal if there are none."""
     n_groups, n_labels = label_shares.shape
-    sums, masses, means = np.zeros((n_labels, bits.shape[1])), np.zeros(n_labels), np.empty((n_groups, n_attributes))
-    for row in range(bits.shape[0]):
-        own, count = sums[labels[row]], counts[row]
-        masses[labels[row]] += count
-        for column in range(bits.shape[1]):
-            own[column] += bits[row, column] * count
+    n_columns = offsets.size - 1
+    sums, masses = np.zeros((n_labels, offsets[-1])), np.zeros((n_labels, n_columns))
+    means = np.empty((n_groups, offsets[-1]))
+    are_bits = n_columns > 0 and offsets[-1] == n_columns and (np.diff(offsets) == 1).all() and codes.max() <= 1
+    for row in range(codes.shape[0]):
+        label, count = labels[row], counts[row]
+        if are_bits:  # the most common case, in a loop without branches
+            own, cells = sums[label], codes[row]
+            masses[label, 0] += count
+            for i in range(n_columns):
+                own[i] += cells[i] * count
+            continue
+        for i in range(n_columns):
+            first, last, code = offsets[i], offsets[i + 1], np.int64(codes[row, i])
+            if code <= last - first:
+                masses[label, i] += count
+                if code > 0:
+                    sums[label, first + code - 1] += count
+    if are_bits:
+        masses[:, 1:] = masses[:, :1]
     for group in range(n_groups):
-        for i in range(n_attributes):
-            ones, observed = 0.0, 0.0
+        for i in range(n_columns):
+            observed = 0.0
             for label in range(n_labels):
-                present = masses[label] if bits.shape[1] == n_attributes else sums[label, n_attributes + i]
-                ones += label_shares[group, label] * sums[label, i]
-                observed += label_shares[group, label] * present
-            means[group, i] = ones / observed if observed > 0 else 0.5
+                observed += label_shares[group, label] * masses[label, i]
+            for j in range(offsets[i], offsets[i + 1]):
+                total = 0.0
+                for label in range(n_labels):
+                    total += label_shares[group, label] * sums[label, j]
+                means[group, j] = total / observed if observed > 0 else 1.0 / (offsets[i + 1] - offsets[i] + 1)
     return means
 
 
-def column_of(rows: Any, column: int) -> NDArray[np.uint8]:
-    """One complete column of small whole numbers as bytes; a sparse matrix stays sparse."""
-    values = rows[:, [column]].sum(axis=1) if sparse.issparse(rows) else rows[:, column]
-    return np.ascontiguousarray(np.asarray(values).ravel(), dtype=np.uint8)
+def labels_of(table: Coded, column: int) -> NDArray[Any]:
+    """Levels of a complete discrete column; a sparse matrix stays sparse."""
+    if not sparse.issparse(table.codes):
+        return np.ascontiguousarray(table.codes[:, column])
+    first = int((table.n_levels[:column] - 1).sum())
+    levels = 1 + np.arange(table.n_levels[column] - 1)
+    return np.asarray(table.codes[:, first : first + levels.size] @ levels).ravel().astype(np.uint8)
+
+
+def packed(parameters: Parameters) -> Floats:
+    """Parameters of one start as `theta` (k, width)."""
+    discrete = [table[1:].T for table in parameters.tables]
+    means, covariances = parameters.means.T, parameters.covariances
+    if parameters.is_full:
+        factors = np.linalg.cholesky(covariances)
+        rows, columns = np.tril_indices(means.shape[1])
+        logs = np.where(rows == columns, np.log(np.maximum(factors[:, rows, columns], VARIANCE_FLOOR)), 0.0)
+        numbers = np.concatenate([means, np.where(rows == columns, logs, factors[:, rows, columns])], axis=1)
+    else:
+        numbers = np.stack([means, 0.5 * np.log(covariances)], axis=2).reshape(len(means), -1)
+    return np.concatenate([parameters.weights[:, None], *discrete, numbers], axis=1)
+
+
+def unpacked(theta: Floats, n_levels: NDArray[np.int64], n_numbers: int, full: bool) -> Parameters:
+    """Parameters of `theta` (k, width)."""
+    last = 1 + int((n_levels - 1).sum())
+    free = np.split(theta[:, 1:last].T, np.cumsum(n_levels - 1)[:-1])
+    tables = tuple(np.vstack([np.maximum(1 - one.sum(axis=0), EDGE), one]) for one in free) if n_levels.size else ()
+    numbers = theta[:, last:]
+    if not full:
+        means, log_scales = numbers.reshape(len(theta), n_numbers, 2).transpose(2, 0, 1)
+        return Parameters(theta[:, 0], tables, means.T, np.exp(2 * log_scales))
+    factors, (rows, columns) = np.zeros((len(theta), n_numbers, n_numbers)), np.tril_indices(n_numbers)
+    values = numbers[:, n_numbers:]
+    factors[:, rows, columns] = np.where(rows == columns, np.exp(np.where(rows == columns, values, 0.0)), values)
+    return Parameters(theta[:, 0], tables, numbers[:, :n_numbers].T, factors @ factors.transpose(0, 2, 1))

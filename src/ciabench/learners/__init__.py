@@ -4,9 +4,11 @@ from importlib import import_module
 from inspect import getmembers, isclass
 from pkgutil import iter_modules
 
+from sklearn.base import ClassifierMixin
+
 
 def builtin_learners() -> dict[str, type]:
-    """All learners of this package by name.
+    """All classifiers of this package by name.
 
     Examples
     --------
@@ -18,6 +20,6 @@ def builtin_learners() -> dict[str, type]:
         name: learner
         for module in modules
         for name, learner in getmembers(module, isclass)
-        if learner.__module__ == module.__name__ and not name.startswith("_") and hasattr(learner, "fit")
+        if learner.__module__ == module.__name__ and not name.startswith("_") and issubclass(learner, ClassifierMixin)
         if module.__name__ != f"{__name__}.base"
     }

@@ -62,6 +62,9 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator, ABC):
     version: ClassVar[int] = 1
     """Raised when the same parameters, data and random state give other results."""
 
+    takes_tables: ClassVar[bool] = False
+    """Whether columns may be of any kind; the lab encodes tables for learners of bits."""
+
     binarize: float | None
     classes_: NDArray[Any]
     n_features_in_: int
@@ -128,7 +131,7 @@ class LinearClassifier(BinaryClassifier):
     intercept_: Floats
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """X · coef_ + intercept_, shape (s,)."""
+        """X · `coef_` + `intercept_`, shape (s,)."""
         return rule_scores(self.check_rows(X), self.coef_[0], self.intercept_[0])
 
     def set_rule(self, coefficients: Floats, intercept: float) -> Self:

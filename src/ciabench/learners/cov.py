@@ -53,8 +53,9 @@ def vote_signs(psi: Floats) -> Floats:
 
     One attribute votes at a time, so each change raises Σ_ij s_i s_j ψ_ij and a fixed point is reached.
     """
-    signs: Floats = np.where(psi[0] < 0, -1.0, 1.0)
-    signs[0] = 1.0
+    signs: Floats = np.ones(len(psi))
+    for i in range(1, signs.size):
+        signs[i] = -1.0 if psi[0, i] < 0 else 1.0
     changed = True
     while changed:
         changed = False
@@ -65,8 +66,7 @@ def vote_signs(psi: Floats) -> Floats:
                     vote += psi[i, j] * signs[j]
             if vote * signs[i] < -1e-15:
                 signs[i], changed = -signs[i], True
-    signs *= signs[0]
-    return signs
+    return signs if signs[0] > 0 else -signs
 
 
 @njit(cache=True)
@@ -142,7 +142,7 @@ class COV(MixtureClassifier):
     For a hidden variable with P(z = 1) = α the covariance of two attributes is ψ_ij = α(1 − α) δ_i δ_j with
     δ_i = P(x_i = 1 | z = 1) − P(x_i = 1 | z = 0). The δ_i are estimated from ψ, and α is chosen by maximum likelihood.
 
-    The paper averages α(1 − α) δ_i² over triples of attributes with |ψ| as weights, and a vote gives the signs.
+    The paper averages α(1 − α) δ_i² over triples of attributes with `|ψ|` as weights, and a vote gives the signs.
     Absolute values do not average noise away, so where attributes are many and weak this estimate needs more rows than
     EM does. The second estimate, which is ours, finds all √(α(1 − α)) δ_i together, signs included, by least squares.
 
@@ -170,7 +170,7 @@ class COV(MixtureClassifier):
 
     References
     ----------
-    .. [1] A. J. Grove & D. Roth (1997). Linear concepts and hidden variables: an empirical study. NIPS 10, §4.
+    .. [1] Grove, A. J. & Roth, D. (1997). Linear concepts and hidden variables: an empirical study. NIPS 10, §4.
 
     Examples
     --------
@@ -196,7 +196,8 @@ class COV(MixtureClassifier):
         check_choice("estimate", self.estimate, ("paper", "factor"))
         rows, codes = self.check_training_data(X, y)
         counts = checked_weights(sample_weight, codes.size)
-        merged, counts = distinct(with_target(dense(self, rows), codes), counts)
+        joint = with_target(dense(self, rows), codes)
+        merged, counts = distinct(joint, np.full(joint.shape[1], 2), counts)
         means, psi = covariances(merged.astype(np.float64), counts)
         g = rank_one_factor(psi) if self.estimate == "factor" else scaled_differences(psi) * vote_signs(psi)
         problem, edge = dense_problem(merged, counts), max(1 / (counts.sum() + 2), EDGE)

@@ -9,14 +9,17 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ciabench.arrays import Bits, Floats
+from ciabench.arrays import Bits, Coded, Floats
 from ciabench.errors import DataError, ParameterError
+from ciabench.probability.product import Parameters
 
 DENSE_LIMIT = 2 * 1024**3
 """Most bytes that a learner may use for a dense copy of sparse input and a matrix of its attributes."""
 
 ROUNDING = 1e-6
 """How far the weights of a start may be from a sum of 1."""
+
+ENCODE = "put ciabench.BitEncoder before it in a pipeline"
 
 NO_TARGET = "no_validation"
 """Passed to scikit-learn as y where there is none."""
@@ -92,6 +95,26 @@ def checked_starts(init: Any, n_classes: int | str, n_attributes: int) -> list[t
     return [_start(pair, n_classes, n_attributes) for pair in (init if isinstance(init, list) else [init])]
 
 
+def checked_parameters(init: Any, n_classes: int | str, table: Coded, *, full: bool) -> list[Parameters]:
+    """Starts of one's own for a table, as `parameters_` of a fitted mixture has them; none if `init` is None."""
+    if init is None:
+        return []
+    if isinstance(n_classes, str):
+        raise ParameterError(f"init is of a fixed number of classes, and n_classes is {n_classes!r}; give a number.")
+    starts = init if isinstance(init, list) else [init]
+    if not starts or not all(isinstance(start, Parameters) for start in starts):
+        raise ParameterError(f"init must be Parameters, such as parameters_ of a fitted mixture; got {init!r}.")
+    for start in starts:
+        shapes = start.weights.shape, tuple(one.shape for one in start.tables), start.means.shape, start.is_full
+        n_numbers = table.numbers.shape[1]
+        tables = tuple((levels, n_classes) for levels in table.n_levels.tolist())
+        if shapes != ((n_classes,), tables, (n_numbers, n_classes), full and n_numbers > 0):
+            raise ParameterError(
+                f"init must have {n_classes} classes and the columns of X, with {tables} as shapes of its tables."
+            )
+    return starts
+
+
 def _start(pair: Any, n_classes: int, n_attributes: int) -> tuple[Floats, Floats]:
     """Weights and probabilities of one start."""
     try:
@@ -147,7 +170,8 @@ def two_classes(y: NDArray[Any]) -> NDArray[Any]:
     if classes.size > 2:
         raise DataError(
             "Only binary classification is supported. The type of the target is multiclass: "
-            f"y holds {classes.size} classes, among them {classes[:3].tolist()}."
+            f"y holds {classes.size} classes, among them {classes[:3].tolist()}. Use OneVsRestClassifier of "
+            "scikit-learn, or EM or NaiveBayes."
         )
     return classes
 
@@ -249,9 +273,9 @@ def _column_name(learner: Any, column: int) -> Any:
 
 def _bad_value(learner: Any, value: Any, row: int, column: int) -> str:
     kind = type(learner).__name__
-    remedy = f"Pass binarize=threshold to {kind} to turn values above a threshold into 1."
+    remedy = f"Pass binarize=threshold to {kind} to turn values above a threshold into 1, or {ENCODE}."
     if np.isnan(value):
-        remedy = f"{kind} takes no missing values: fill them in, or use EM."
+        remedy = f"{kind} takes no missing values: {ENCODE}, or use EM or NaiveBayes."
     return f"X must hold 0 and 1 only; column {_column_name(learner, column)!r} has {value} in row {row}. {remedy}"
 
 
@@ -259,5 +283,5 @@ def _text(value: Any, row: int, column: Any) -> str:
     shown = str(value) if isinstance(value, str) else value
     return (
         f"X must hold 0 and 1 only; column {column!r} has {shown!r} in row {row}. "
-        "Turn it into columns of 0 and 1 first, for example with pandas.get_dummies or scikit-learn's OneHotEncoder."
+        f"Turn the table into columns of 0 and 1 first: {ENCODE}, or use EM or NaiveBayes."
     )

@@ -118,8 +118,9 @@ class Perceptron(OnlineClassifier):
 
     References
     ----------
-    .. [1] F. Rosenblatt. The perceptron. Psychological Review 65, 1958.
-    .. [2] Y. Freund and R. Schapire. Large margin classification using the perceptron algorithm. Mach. Learn. 37, 1999.
+    .. [1] Rosenblatt, F. The perceptron. Psychological Review 65, 1958.
+    .. [2] Freund, Y. and Schapire, R. Large margin classification using the perceptron algorithm. Machine Learning
+       37, 1999.
 
     Examples
     --------
@@ -145,7 +146,7 @@ class Perceptron(OnlineClassifier):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """X · coef_ + intercept_, or the mean vote in [−1, 1]; shape (s,)."""
+        """X · `coef_` + `intercept_`, or the mean vote in [−1, 1]; shape (s,)."""
         rows = self.check_rows(X)
         if self._updates is None:
             return rule_scores(rows, self.coef_[0], self.intercept_[0])

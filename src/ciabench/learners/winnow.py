@@ -171,8 +171,8 @@ class Winnow(OnlineClassifier):
 
     References
     ----------
-    .. [1] N. Littlestone. Learning quickly when irrelevant attributes abound. Machine Learning 2, 1988.
-    .. [2] A. J. Grove and D. Roth. Linear concepts and hidden variables: an empirical study. NIPS 10, 1997.
+    .. [1] Littlestone, N. Learning quickly when irrelevant attributes abound. Machine Learning 2, 1988.
+    .. [2] Grove, A. J. and Roth, D. Linear concepts and hidden variables: an empirical study. NIPS 10, 1997.
 
     Examples
     --------

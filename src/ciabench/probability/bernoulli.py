@@ -152,7 +152,7 @@ def draw(weights: Floats, probs: Floats, size: int, rng: np.random.Generator) ->
     byte does not decide, one time in 256. This is exact, at a fifth of the cost of drawing doubles.
     """
     n, k = probs.shape[-2:]
-    chosen = _hidden_values(weights, size, rng) + np.arange(0, weights.size, k).reshape((*weights.shape[:-1], 1))
+    chosen = hidden_values(weights, size, rng) + np.arange(0, weights.size, k).reshape((*weights.shape[:-1], 1))
     table = 256 * np.swapaxes(probs, -1, -2).reshape(-1, n)
     first_bytes = np.minimum(table, 255).astype(np.uint8)
     thresholds = np.take(first_bytes, chosen.ravel(), axis=0)
@@ -164,7 +164,7 @@ def draw(weights: Floats, probs: Floats, size: int, rng: np.random.Generator) ->
     return rows.view(np.uint8).reshape((*chosen.shape, n))
 
 
-def _hidden_values(weights: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def hidden_values(weights: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Draw z for `size` rows of each stacked mixture, shape (..., size)."""
     uniform = rng.random((*weights.shape[:-1], size))
     hidden = np.zeros(uniform.shape, dtype=np.intp)

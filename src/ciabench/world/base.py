@@ -44,6 +44,17 @@ class Score(NamedTuple):
         Standard error of `t` due to testing.
     facts : mapping
         Anything else that the judge measures, such as log-loss.
+
+    Examples
+    --------
+    A judge of one's own, which counts how often a rule says yes to four rows:
+
+    >>> def score(rule):
+    ...     success = rule.predict([1, 2, 3, 4]).count("yes") / 4
+    ...     return Score(success, t=(success - 0.5) / (1 - 0.5), t_error=0.0)
+    >>> from types import SimpleNamespace
+    >>> score(SimpleNamespace(predict=lambda X: ["yes"] * 3 + ["no"])).t
+    0.5
     """
 
     success: float
@@ -92,7 +103,18 @@ class Task:
         From a size to a function that is applied to both training and test rows: what a learner with that many
         training rows knows of them, such as its vocabulary.
     references : mapping
-        For every reference that the world offers, a function from (X, y) to a rule built from these rows.
+        For every reference that the world offers, a function from (X, y) to a rule built from these rows; if the rule
+        has `facts`, they are stored with its score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ciabench import HeldOut
+    >>> X, y = np.eye(4), np.array(["a", "b", "a", "b"])
+    >>> judge = HeldOut(X, y, constant_label="a")
+    >>> task = Task(training=lambda size: (X[:size], y[:size]), judge=judge)
+    >>> task.training(2)[1], task.judge.constant
+    (array(['a', 'b'], dtype='<U1'), 0.5)
     """
 
     training: Callable[[int], tuple[Any, Any]]

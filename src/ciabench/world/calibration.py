@@ -6,7 +6,8 @@ holds its results for the settings of the paper and the experiments; `python -m 
 
 import csv
 import zlib
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from importlib.resources import files
 from itertools import product
 
@@ -25,6 +26,9 @@ LOWEST, HIGHEST = 0.1, 1e5
 SEARCH_MODELS, POLISH_MODELS, POLISH_POINTS = 1_000, 8_000, 9
 DRAWS_A_MODEL = 8
 
+Draw = Callable[[float, int, np.random.Generator], tuple[Floats, Floats]]
+"""From a concentration, a number of models and a source of randomness to weights and probs of as many models."""
+
 
 def draw_parameters(n: int, k: int, concentration: float, size: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw weights (size, k) and probs (size, n + 1, k) of `size` unselected models."""
@@ -32,14 +36,15 @@ def draw_parameters(n: int, k: int, concentration: float, size: int, rng: np.ran
     return weights, rng.beta(concentration, concentration, (size, n + 1, k))
 
 
-def mean_difficulty(n: int, k: int, concentration: float, models: int, rng: np.random.Generator) -> float:
+def mean_difficulty(draw: Draw, concentration: float, models: int, rng: np.random.Generator) -> float:
     """Average of max_z P(z | x) over `models` unselected models and a few draws of x from each.
 
     A few draws suffice: each is unbiased, and models vary more than draws do.
     """
-    total, chunk = 0.0, max(1, 4_000_000 // (n * k * DRAWS_A_MODEL))
+    _, (_, rows, k) = (array.shape for array in draw(concentration, 0, rng))
+    total, chunk = 0.0, max(1, 4_000_000 // ((rows - 1) * k * DRAWS_A_MODEL))
     for start in range(0, models, chunk):
-        weights, probs = draw_parameters(n, k, concentration, min(chunk, models - start), rng)
+        weights, probs = draw(concentration, min(chunk, models - start), rng)
         X = bernoulli.draw(weights, probs[:, 1:], DRAWS_A_MODEL, rng)
         total += bernoulli.posterior(X, weights, probs[:, 1:]).max(axis=-1).mean(axis=-1).sum()
     return total / models
@@ -58,24 +63,29 @@ def calibrate(n: int, k: int, b: float) -> float:
     1.7
     """
     rng = np.random.default_rng([n, k, zlib.crc32(repr(float(b)).encode())])
+    return solve(partial(draw_parameters, n, k), f"CIA({n}, {k}, {b:g})", b, rng)
+
+
+def solve(draw: Draw, name: str, b: float, rng: np.random.Generator) -> float:
+    """Concentration for which models as `draw` draws them have mean difficulty b; `name` is for the error."""
     low, high = np.log(LOWEST), np.log(HIGHEST)
-    easiest, hardest = (mean_difficulty(n, k, np.exp(edge), SEARCH_MODELS, rng) for edge in (low, high))
+    easiest, hardest = (mean_difficulty(draw, np.exp(edge), SEARCH_MODELS, rng) for edge in (low, high))
     if not hardest < b < easiest:
         raise FamilyError(
-            f"CIA({n}, {k}, {b:g}) does not exist: with n = {n} and k = {k} the mean difficulty lies between "
+            f"{name} does not exist: with so many attributes and hidden values the mean difficulty lies between "
             f"{hardest:.3f} and {easiest:.3f} for every concentration; choose b in that range or change n."
         )
     for _ in range(12):
         middle = (low + high) / 2
-        easy = mean_difficulty(n, k, np.exp(middle), SEARCH_MODELS, rng) > b
+        easy = mean_difficulty(draw, np.exp(middle), SEARCH_MODELS, rng) > b
         low, high = (middle, high) if easy else (low, middle)
-    return _polish(n, k, b, (low + high) / 2, rng)
+    return _polish(draw, b, (low + high) / 2, rng)
 
 
-def _polish(n: int, k: int, b: float, center: float, rng: np.random.Generator) -> float:
+def _polish(draw: Draw, b: float, center: float, rng: np.random.Generator) -> float:
     """Root near `center` of a quadratic fitted to difficulty as a function of log concentration."""
     offsets = np.linspace(-0.3, 0.3, POLISH_POINTS)
-    means = [mean_difficulty(n, k, np.exp(center + offset), POLISH_MODELS, rng) for offset in offsets]
+    means = [mean_difficulty(draw, np.exp(center + offset), POLISH_MODELS, rng) for offset in offsets]
     curve = np.polynomial.Polynomial.fit(offsets, means, 2)
     grid = np.linspace(-0.3, 0.3, 6001)
     return float(np.exp(center + grid[np.argmin(np.abs(curve(grid) - b))]))

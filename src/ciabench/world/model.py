@@ -1,47 +1,21 @@
 """CIA models: conditionally independent attributes given one hidden variable (Grove & Roth 1997, §2)."""
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ciabench.arrays import Bits, Floats
-from ciabench.errors import ModelError, ParameterError
+from ciabench.errors import ModelError
 from ciabench.probability import bernoulli
+from ciabench.world.bit_model import BitModel, frozen_floats
 
-RandomSource = int | np.random.Generator | None
-
-ENUMERATION_LIMIT = 14
-"""Up to this n, expectations are sums over all 2**n patterns; for larger n, they are averages over a sample.
-
-At this limit a rule predicts no more rows than the 20,000 draws that they replace; for linear rules enumeration would
-pay off up to 16 (`experiments/world_speed.py`).
-"""
-
-DIFFICULTY_DRAWS = 100_000
 HTML_ATTRIBUTES = 12
 
 
-@lru_cache(maxsize=4)
-def enumerated(n: int) -> Bits:
-    """All 2**n patterns; read-only, because they are shared."""
-    patterns = bernoulli.all_patterns(n)
-    patterns.flags.writeable = False
-    return patterns
-
-
-class Enumeration(NamedTuple):
-    """P(x), P(x_0 = 1 | x) and P(Z = z | x) of all patterns in `enumerated(n)`."""
-
-    masses: Floats
-    chances: Floats
-    posterior: Floats
-
-
 @dataclass(frozen=True, eq=False)
-class CIAModel:
+class CIAModel(BitModel):
     """A distribution over a binary target and n binary attributes that share a hidden cause.
 
     The hidden Z takes k values; given Z = z the target and the attributes are independent, and attribute i is 1
@@ -71,7 +45,7 @@ class CIAModel:
 
     def __post_init__(self) -> None:
         for name in ("weights", "probs"):
-            object.__setattr__(self, name, _frozen_floats(name, getattr(self, name)))
+            object.__setattr__(self, name, frozen_floats(name, getattr(self, name)))
         k = self.weights.size
         if self.weights.ndim != 1 or k < 1:
             raise ModelError(f"weights must have shape (k,); got shape {self.weights.shape}.")
@@ -104,16 +78,6 @@ class CIAModel:
         """Number of attributes that a learner sees."""
         return len(self.probs) - 1
 
-    @property
-    def k(self) -> int:
-        """Number of values of the hidden variable."""
-        return int(self.weights.size)
-
-    @property
-    def enumerable(self) -> bool:
-        """Whether expectations are exact sums over all 2**n patterns."""
-        return self.n <= ENUMERATION_LIMIT
-
     @cached_property
     def target_mean(self) -> float:
         """P(x_0 = 1), exact."""
@@ -125,59 +89,22 @@ class CIAModel:
         chances: Floats = self.probs[0]
         return chances
 
-    @property
-    def constant(self) -> int:
-        """The more likely value of the target; 1 if both are equally likely."""
-        return int(self.target_mean >= 0.5)
-
-    @property
-    def constant_success(self) -> float:
-        """Success rate of the best constant rule, max(P(x_0 = 1), P(x_0 = 0))."""
-        return max(self.target_mean, 1 - self.target_mean)
-
-    def sample(self, size: int, rng: RandomSource = None) -> tuple[Bits, Bits]:
-        """Draw `size` independent examples: attributes X (size, n) and targets y (size,)."""
-        if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
-            raise ParameterError(f"size must be an integer of at least 0; got {size!r}.")
-        rows = bernoulli.draw(self.weights, self.probs, int(size), np.random.default_rng(rng))
-        return np.ascontiguousarray(rows[:, 1:]), rows[:, 0].copy()
-
     def sample_attributes(self, size: int, rng: np.random.Generator) -> Bits:
         """Draw the attributes alone, shape (size, n)."""
         return bernoulli.draw(self.weights, self.probs[1:], size, rng)
 
-    def posterior(self, X: ArrayLike) -> Floats:
-        """P(Z = z | x_1 … x_n) for every row, shape (s, k)."""
-        return bernoulli.posterior(self._rows(X), self.weights, self.probs[1:])
+    def log_joint(self, X: ArrayLike) -> Floats:
+        """Log P(x_1 … x_n, Z = z) for every row, shape (s, k)."""
+        return bernoulli.log_joint(self._rows(X), self.weights, self.probs[1:])
 
-    def target_probability(self, X: ArrayLike) -> Floats:
-        """P(x_0 = 1 | x_1 … x_n) for every row, shape (s,)."""
-        chances: Floats = self.posterior(X) @ self.probs[0]
+    def chances(self, X: ArrayLike, posterior: Floats) -> Floats:
+        """P(x_0 = 1 | x) for every row, from its P(Z = z | x)."""
+        chances: Floats = posterior @ self.probs[0]
         return chances
 
-    def predict(self, X: ArrayLike) -> Bits:
-        """Bayes rule for the target: 1 where P(x_0 = 1 | x) > 1/2."""
-        return (self.target_probability(X) > 0.5).astype(np.uint8)
-
-    @cached_property
-    def enumeration(self) -> Enumeration:
-        """P(x) (2**n,), P(x_0 = 1 | x) (2**n,) and P(Z = z | x) (2**n, k) of all patterns in `enumerated(n)`."""
-        joint = bernoulli.log_joint(enumerated(self.n), self.weights, self.probs[1:])
-        posterior, evidence = bernoulli.normalize(joint)
-        found = Enumeration(np.exp(evidence), posterior @ self.probs[0], posterior)
-        for array in found:
-            array.flags.writeable = False
-        return found
-
-    def difficulty(self, rng: RandomSource = 0) -> float:
-        """B = E[max_z P(z | x)]: how accurately the true model predicts Z from the attributes.
-
-        Exact up to n = 14; for larger n, the mean over 100,000 draws (standard error below 0.0008).
-        """
-        if self.enumerable:
-            return float(self.enumeration.masses @ self.enumeration.posterior.max(axis=1))
-        X = self.sample_attributes(DIFFICULTY_DRAWS, np.random.default_rng(rng))
-        return float(self.posterior(X).max(axis=1).mean())
+    def _draw(self, size: int, rng: np.random.Generator) -> tuple[Bits, Bits]:
+        rows = bernoulli.draw(self.weights, self.probs, size, rng)
+        return np.ascontiguousarray(rows[:, 1:]), rows[:, 0].copy()
 
     def linear_rule(self) -> tuple[Floats, float]:
         """Coefficients (n,) and intercept of the Bayes rule, [x · coefficients + intercept > 0]; k = 2 only (§5).
@@ -191,21 +118,3 @@ class CIAModel:
         if self.k != 2:
             raise ModelError(f"the Bayes rule is linear for k = 2 hidden values only; this model has {self.k}.")
         return bernoulli.linear_rule(self.weights, self.probs)
-
-    def _rows(self, X: ArrayLike) -> NDArray[np.generic]:
-        rows = np.asarray(X)
-        if rows.ndim != 2 or rows.shape[1] != self.n:
-            raise ParameterError(f"X must have shape (s, {self.n}); got {rows.shape}.")
-        return rows
-
-
-def _frozen_floats(name: str, values: ArrayLike) -> Floats:
-    """Read-only float copy of `values`."""
-    try:
-        if np.iscomplexobj(values):
-            raise TypeError("complex numbers are not supported")
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{name} must be an array of numbers; {error}.") from None
-    array.flags.writeable = False
-    return array

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ciabench.arrays import Bits, Floats
 from ciabench.errors import RuleError
 from ciabench.world.base import Score
-from ciabench.world.model import RandomSource, enumerated
+from ciabench.world.bit_model import RandomSource, enumerated
 
 Predict = Callable[[Any], Any]
 

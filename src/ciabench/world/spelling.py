@@ -4,7 +4,6 @@ An example is an occurrence of one of the two words. Its attributes describe its
 within ten places, and each collocation of one or two words, or their tags, adjacent to the blank.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -19,7 +18,7 @@ from ciabench.arrays import Bits
 from ciabench.errors import CorpusError, check_integer
 from ciabench.seeds import Seed
 from ciabench.world.base import Task, View, World
-from ciabench.world.corpus import SOTU, Document, read_corpus, tokens
+from ciabench.world.corpus import SOTU, Document, occurrences, read_corpus, tokens
 from ciabench.world.held_out import HeldOut
 from ciabench.world.pairs import words
 
@@ -47,6 +46,14 @@ class Examples(NamedTuple):
     y: Bits
     documents: Rows
     features: list[str]
+
+
+class Occurrences(NamedTuple):
+    """Where the words of a pair occur: which of them (s,), documents (s,), and positions in these (s,)."""
+
+    y: Bits
+    documents: Rows
+    positions: Rows
 
 
 class Split(NamedTuple):
@@ -86,7 +93,7 @@ class SpellingPair(World):
 
     def __post_init__(self) -> None:
         check_integer("min_count", self.min_count, 1)
-        self.examples()
+        self._labels  # noqa: B018 - a pair that cannot be used is refused at once
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -95,7 +102,7 @@ class SpellingPair(World):
             "pair": self.pair,
             "corpus": Path(self.corpus).name,
             "min_count": int(self.min_count),
-            "examples": int(self.examples().y.size),
+            "examples": int(self._labels.size),
         }
 
     @property
@@ -112,7 +119,7 @@ class SpellingPair(World):
             "pair": self.pair,
             "corpus": read_corpus(self.corpus).digest,
             "min_count": int(self.min_count),
-            "n": int(self.examples().y.size),
+            "n": int(self._labels.size),
             "k": 2,
             "b": self.majority_share,
         }
@@ -140,8 +147,12 @@ class SpellingPair(World):
     @property
     def majority_share(self) -> float:
         """Share of the more common word in the corpus."""
-        y = self.examples().y
-        return float(np.bincount(y).max() / y.size)
+        return float(np.bincount(self._labels).max() / self._labels.size)
+
+    @property
+    def _labels(self) -> Bits:
+        """Which word every occurrence is; quicker to find than the examples."""
+        return _occurrences(self.corpus, self.pair).y
 
     def examples(self) -> Examples:
         """Occurrences of both words, collected once per process."""
@@ -209,13 +220,18 @@ def _context(text: Document, start: int, length: int) -> Context:
     return Context(*(list(zip(*(column[part] for column in columns), strict=True)) for part in (before, after)))
 
 
-def _occurrences(text: Document, form: list[str]) -> Iterator[int]:
-    """Positions at which these words occur in a document."""
-    position = -1
-    for _ in range(text.words.count(form[0])):
-        position = text.words.index(form[0], position + 1)
-        if text.words[position : position + len(form)] == form:
-            yield position
+@cache
+def _occurrences(corpus: str, pair: str) -> Occurrences:
+    """Occurrences of both words, by document, then word; both must occur."""
+    found = sorted(
+        (place.document, label, place.position)
+        for label, word in enumerate(words(pair))
+        for place in occurrences(corpus, word.split())
+    )
+    origins, labels, positions = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    y = labels.astype(np.uint8)
+    _check_both(y, pair, corpus)
+    return Occurrences(y, origins, positions)
 
 
 @cache
@@ -223,22 +239,17 @@ def _examples(corpus: str, pair: str) -> Examples:
     """Examples of a pair."""
     known: dict[str, int] = {}
     columns: list[int] = []
-    ends, labels, origins = [0], [], []
-    for origin, text in enumerate(read_corpus(corpus).documents):
-        for label, word in enumerate(words(pair)):
-            form = word.split()
-            for start in _occurrences(text, form):
-                found = sorted(features(_context(text, start, len(form))))
-                columns += [known.setdefault(feature, len(known)) for feature in found]
-                ends.append(len(columns))
-                labels.append(label)
-                origins.append(origin)
-    y = np.array(labels, dtype=np.uint8)
-    _check_both(y, pair, corpus)
+    ends, documents = [0], read_corpus(corpus).documents
+    y, origins, positions = _occurrences(corpus, pair)
+    lengths = [len(word.split()) for word in words(pair)]
+    for label, origin, start in zip(y.tolist(), origins.tolist(), positions.tolist(), strict=True):
+        found = sorted(features(_context(documents[origin], start, lengths[label])))
+        columns += [known.setdefault(feature, len(known)) for feature in found]
+        ends.append(len(columns))
     ones = np.ones(len(columns), dtype=np.uint8)
     X = sparse.csr_array((ones, np.array(columns, dtype=np.int32), np.array(ends, dtype=np.int32)))
     X.resize(y.size, len(known))
-    return Examples(X, y, np.array(origins), list(known))
+    return Examples(X, y, origins, list(known))
 
 
 def _check_both(y: Bits, pair: str, corpus: str) -> None:

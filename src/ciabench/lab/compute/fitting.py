@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import get_tags
 
 from ciabench.arrays import Floats
+from ciabench.lab.compute.encoding import facts_of_encoding, fitted_to, inner
 from ciabench.lab.plan.learner import Learner
 
 Codes = NDArray[np.intp]
@@ -82,7 +84,8 @@ class Bench:
         learner.build(0)
         if learner.builtin:
             X, y = _tiny_data()
-            for rows in (X, _as_csr(X)):
+            takes_sparse = get_tags(learner.build(0)).input_tags.sparse
+            for rows in (X, _as_csr(X)) if takes_sparse else (X,):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     classifier = learner.build(0).fit(rows, y)
@@ -106,12 +109,13 @@ class Bench:
         self._classes = classes
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._classifier = learner.build(random_state)
+            self._classifier = fitted_to(learner.build(random_state), X, y)
             started = time.perf_counter()
             self._fit_or_settle(X, y)
             seconds = time.perf_counter() - started
             has_probabilities = all(hasattr(self._classifier, needed) for needed in ("predict_proba", "classes_"))
-            return FitReport(seconds, declared_facts(self._classifier), has_probabilities)
+            facts = declared_facts(inner(self._classifier)) | facts_of_encoding(self._classifier)
+            return FitReport(seconds, facts, has_probabilities)
 
     def predict(self, X: Any) -> Codes:
         """Labels of the last fit, checked, as positions in `classes`."""

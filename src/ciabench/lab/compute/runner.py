@@ -17,8 +17,8 @@ SUSPECT_AFTER = 3
 """A cell that was out at this many deaths of workers is computed alone; if the worker dies again, it has failed."""
 
 
-def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[CellOutcome, None, None]:
-    """Compute jobs and yield their cells as they finish; cells lost with a worker are computed again.
+def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[list[CellOutcome], None, None]:
+    """Compute jobs and yield their cells batch by batch as they finish; those lost with a worker are computed again.
 
     Examples
     --------
@@ -28,23 +28,24 @@ def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[CellOutc
     >>> learner = resolve("sklearn.naive_bayes:BernoulliNB", "bayes", {})
     >>> plan = Plan(1997, 3, (100,), (CIAFamily(10, 2, 0.9),), (learner,), guard_foreign=False)
     >>> with pool(jobs=1) as workers:
-    ...     sorted(cell.trial for cell in run_cells(plan, plan.jobs(), workers))
+    ...     sorted(cell.trial for cells in run_cells(plan, plan.jobs(), workers) for cell in cells)
     [0, 1, 2]
     """
     queue = JobQueue(jobs)
     while True:
         try:
             for cells in pool(plan, queue.batches(), False):
-                yield from queue.finished(cells)
+                queue.finished(cells)
+                yield cells
             break
         except WorkerDied:
             queue.take_back()
     for job in queue.suspects:
         try:
             for cells in pool(plan, [[job]], True):
-                yield from cells
+                yield cells
         except WorkerDied:
-            yield failed_cell(job, "its worker died every time it was computed.")
+            yield [failed_cell(job, "its worker died every time it was computed.")]
 
 
 class JobQueue:
@@ -71,13 +72,12 @@ class JobQueue:
         while batch := list(islice(self._fresh, self._length())):
             yield self._hand_out(batch)
 
-    def finished(self, cells: list[CellOutcome]) -> Iterator[CellOutcome]:
-        """Record cells as finished and pass them on."""
+    def finished(self, cells: list[CellOutcome]) -> None:
+        """Record cells as finished."""
         for cell in cells:
             self._out.pop((cell.world, cell.trial), None)
             self._deaths.pop((cell.world, cell.trial), None)
             self._cell_seconds += 0.2 * (cell.seconds - self._cell_seconds)
-            yield cell
 
     def take_back(self) -> None:
         """Queue again the jobs that were out when a worker died."""

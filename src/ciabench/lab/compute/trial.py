@@ -106,7 +106,7 @@ def _fitted(task: Task, seed: Seed, learner: Learner, size: int, fitter: Fitter)
 
 
 def _made(task: Task, reference: Reference, size: int) -> tuple[Any, FitReport]:
-    """Make the rule of a reference from the first `size` rows."""
+    """Make the rule of a reference from the first `size` rows; it may state facts."""
     started = time.perf_counter()
     rule = task.references[reference.name](*task.training(size))
-    return rule, FitReport(time.perf_counter() - started, {}, False)
+    return rule, FitReport(time.perf_counter() - started, getattr(rule, "facts", {}), False)

@@ -1,6 +1,7 @@
 """Where cells are computed: in this process, in other processes of this machine (joblib), or on a Dask cluster."""
 
 import importlib
+import logging
 import os
 import signal
 import threading
@@ -17,6 +18,7 @@ from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import ThreadpoolController
 
 from ciabench.errors import RunError
+from ciabench.kernels import prepare_kernels
 from ciabench.lab.compute.fitting import Bench
 from ciabench.lab.compute.guard import Guard
 from ciabench.lab.compute.trial import DEFAULT_TIME_LIMIT, run_cell
@@ -49,9 +51,15 @@ def pool(backend: Backend = "processes", jobs: int = 1, scheduler: str | None = 
         close_guard()
 
 
-def prepare(plan: Plan) -> None:
-    """Compile the kernels of a plan's built-in learners once, in this process; the workers then load them."""
-    _prepare_learners(learner for learner in plan.learners if learner.builtin)
+def prepare(plan: Plan, jobs: int = 1) -> None:
+    """Compile the kernels of a plan's built-in learners, several classes at a time; cells then load them."""
+    by_class: dict[str, list[Learner]] = {}
+    for learner in plan.learners:
+        if learner.builtin:
+            by_class.setdefault(learner.use, []).append(learner)
+    prepare_kernels()
+    with _loky(jobs):
+        Parallel(batch_size=1)(delayed(_prepare_learners)(learners) for learners in by_class.values())
 
 
 def run_batch(plan: Plan, batch: Batch) -> list[CellOutcome]:
@@ -81,7 +89,7 @@ def _processes(jobs: int) -> Pool:
 
     def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellOutcome], None, None]:
         dispatched = 1 if one_at_a_time else "2*n_jobs"
-        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, initializer=_prepare_process):
+        with _loky(jobs):
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=dispatched, max_nbytes=None)
         finished: Any = parallel(delayed(run_batch)(plan, batch) for batch in batches)
         try:
@@ -93,6 +101,11 @@ def _processes(jobs: int) -> Pool:
                 finished.close()
 
     return compute
+
+
+def _loky(jobs: int) -> parallel_config:
+    """Processes of this machine, kept between calls; with jobs = 1, this process."""
+    return parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, initializer=_prepare_process)
 
 
 def _prepare_learners(learners: Iterable[Learner]) -> None:
@@ -120,8 +133,9 @@ def _threads() -> ThreadpoolController:
 
 
 def _prepare_process() -> None:
-    """Leave Ctrl-C and trial imports to the driver, and exit when it does."""
+    """Leave Ctrl-C, trial imports and announcements to the driver, and exit when it does."""
     import_without_trial()
+    logging.getLogger("ciabench").setLevel(logging.ERROR)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
 

@@ -90,6 +90,8 @@ class Experiment(BaseModel):
     ----------
     name : str
         Name of the result file, without its suffix.
+    description : str
+        What the experiment shows, for readers; results do not depend on it.
     seed : int
         Root of all randomness.
     trials : int
@@ -120,6 +122,7 @@ class Experiment(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    description: Annotated[str, Field(strict=True, max_length=1000)] = ""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)]
     trials: Count
     sizes: Annotated[tuple[Count, ...], Field(min_length=1)]

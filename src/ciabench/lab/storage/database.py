@@ -8,8 +8,9 @@ import math
 import os
 import sqlite3
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -120,7 +121,7 @@ def check_pages(connection: sqlite3.Connection, path: Path) -> Checksums:
 def read_cell(connection: sqlite3.Connection, path: Path, cell: int, sums: Checksums) -> tuple[Row, list[Row]]:
     """Columns `CELL` of a cell and `SCORES` of its scores, verified by their checksum."""
     values, scores = _columns(connection, cell)
-    if sums[cell] != _sum_of(values, scores):
+    if sums[cell] != checksum(values, scores):
         raise StoreError(f"{path}: is damaged; the checksum of trial {values[2]} is wrong.")
     return values, scores
 
@@ -137,9 +138,10 @@ def seal_head(connection: sqlite3.Connection) -> None:
     connection.execute(PUT_CHECKSUM, (HEAD_KEY, _head_sum(connection)))
 
 
-def seal_cell(connection: sqlite3.Connection, cell: int) -> None:
-    """Write the checksum of a cell."""
-    connection.execute(PUT_CHECKSUM, (cell, _sum_of(*_columns(connection, cell))))
+def seal_cells(connection: sqlite3.Connection, sums: Mapping[int, int | None]) -> None:
+    """Write the checksums of cells; None stands for one that has to be read again, because it had other scores."""
+    read = {cell: checksum(*_columns(connection, cell)) for cell, value in sums.items() if value is None}
+    connection.executemany(PUT_CHECKSUM, {**sums, **read}.items())
 
 
 def _columns(connection: sqlite3.Connection, cell: int) -> tuple[Row, list[Row]]:
@@ -150,10 +152,10 @@ def _head_sum(connection: sqlite3.Connection) -> int:
     return crc32(repr([connection.execute(query).fetchall() for query in HEAD]).encode())
 
 
-def _sum_of(values: Row, scores: list[Row]) -> int | None:
-    """Checksum of a cell with all its scores; None if a value has the wrong type."""
+def checksum(values: Row, scores: Sequence[Row]) -> int | None:
+    """Checksum of a cell with all its scores, by size and learner; None if a value has the wrong type."""
     rows = [values, *scores]
-    numbers = [number for row in rows for number in row[:N_NUMBERS]]
+    numbers = list(chain.from_iterable(row[:N_NUMBERS] for row in rows))
     try:
         texts = "\0".join(text for row in rows for text in row[N_NUMBERS:]).encode()
         return crc32(texts, crc32(_packed(numbers)))

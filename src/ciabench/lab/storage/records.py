@@ -1,6 +1,7 @@
 """Records of a store: named values for its SQL statements, and named fields for what is read from it."""
 
 import json
+from math import isnan
 from typing import Any, NamedTuple
 
 from ciabench.lab.plan.learner import Learner
@@ -68,39 +69,51 @@ def learner_values(entrant: Entrant, world: World) -> Values | None:
     return {**key, "name": entrant.name}
 
 
-def cell_values(world_id: int, cell: CellOutcome) -> Values:
-    """Values of a cell."""
-    return {
-        "world": world_id,
-        "trial": cell.trial,
-        "state": _state(cell.error),
-        "error": cell.error,
-        "best": cell.best,
-        "constant": cell.constant,
-        "seconds": cell.seconds,
-        "facts": _facts(cell.facts),
-    }
+class CellRecord(NamedTuple):
+    """A cell as it is written and, after its id, read; texts are empty where the table has NULL."""
+
+    world: int
+    trial: int
+    best: float | None
+    constant: float | None
+    is_done: bool
+    seconds: float
+    error: str
+    facts: str
 
 
-def score_values(cell_id: int, learner_id: int | None, score: ScoreOutcome) -> Values:
-    """Values of a score."""
-    return {
-        "cell": cell_id,
-        "learner": learner_id,
-        "size": score.size,
-        "state": _state(score.error),
-        "error": score.error,
-        "success": score.success,
-        "t": score.t,
-        "t_error": score.t_error,
-        "fit_seconds": score.fit_seconds,
-        "facts": _facts(score.facts),
-    }
+class ScoreRecord(NamedTuple):
+    """A score of a cell as it is written and, without the cell, read; texts are empty where the table has NULL."""
+
+    cell: int
+    learner: int | None
+    size: int
+    is_done: bool
+    success: float | None
+    t: float | None
+    t_error: float | None
+    fit_seconds: float | None
+    error: str
+    facts: str
 
 
-def _state(error: str | None) -> str:
-    return "failed" if error else "done"
+def cell_record(world_id: int, cell: CellOutcome) -> CellRecord:
+    """Record of a cell."""
+    error, facts = cell.error or "", _facts(cell.facts)
+    return CellRecord(world_id, cell.trial, cell.best, cell.constant, not error, cell.seconds, error, facts)
 
 
-def _facts(facts: Facts) -> str | None:
-    return canonical(dict(facts)) if facts else None
+def score_record(cell_id: int, learner_id: int | None, score: ScoreOutcome) -> ScoreRecord:
+    """Record of a score."""
+    error, facts = score.error or "", _facts(score.facts)
+    success, t, t_error, fit_seconds = map(_number, (score.success, score.t, score.t_error, score.fit_seconds))
+    return ScoreRecord(cell_id, learner_id, score.size, not error, success, t, t_error, fit_seconds, error, facts)
+
+
+def _number(value: float | None) -> float | None:
+    """A number; SQLite has no NaN and would write NULL."""
+    return None if value is None or isnan(value) else value
+
+
+def _facts(facts: Facts) -> str:
+    return canonical(dict(facts)) if facts else ""

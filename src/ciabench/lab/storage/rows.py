@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from ciabench.errors import StoreError
 from ciabench.lab.storage.records import Counts, Failure
 from ciabench.lab.storage.store import Store
-from ciabench.lab.storage.view import LABELS, MEASURES, WORLD
+from ciabench.lab.storage.view import LABELS, MEASURES, STATED, WORLD
 from ciabench.seeds import digest
 
 INTEGERS = ["trial", "size"]
 RATES = ["success", "best", "constant"]
 TEXTS = [WORLD, "learner"]
-KINDS: dict[str, type] = {**dict.fromkeys(INTEGERS, np.int64), **dict.fromkeys(MEASURES, np.float64)}
-"""Types of the numeric columns that every table has."""
+NUMBERS = [*MEASURES, *STATED]
+KINDS: dict[str, type] = {**dict.fromkeys(INTEGERS, np.int64), **dict.fromkeys(NUMBERS, np.float64)}
+"""Types of the numeric columns that tables have."""
 
 CHUNK = 2_000
 """Rows converted to columns at a time."""
@@ -92,7 +93,7 @@ def frame(store: Store, facts: Sequence[str] = ()) -> pd.DataFrame:
         table = pd.DataFrame({column: np.concatenate(parts.pop(column)) for column in columns}, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise StoreError(f"{store.path}: is damaged; a value has the wrong type.") from error
-    parameters = [column for column in columns if column not in (*LABELS, *MEASURES)]
+    parameters = [column for column in columns if column not in (*LABELS, *NUMBERS)]
     return checked(table.assign(**{column: table[column].infer_objects() for column in parameters}), str(store.path))
 
 
@@ -155,7 +156,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
         columns = next(csv.reader([plain.partition(b"\n")[0].decode()]))
         if len(set(columns)) < len(columns):
             raise ValueError("a column occurs twice")
-        kinds: dict[str, Callable[[str], Any]] = {**dict.fromkeys(MEASURES, _number), **dict.fromkeys(TEXTS, str)}
+        kinds: dict[str, Callable[[str], Any]] = {**dict.fromkeys(NUMBERS, _number), **dict.fromkeys(TEXTS, str)}
         return pd.read_csv(io.BytesIO(plain), converters=kinds)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error).strip()
@@ -184,13 +185,13 @@ def _json(path: Path) -> Any:
 
 def checked(rows: pd.DataFrame, source: str) -> pd.DataFrame:
     """Rows, after checking that they have the expected columns and valid values; timings may be missing."""
-    expected = [*LABELS, *MEASURES]
-    missing = [column for column in expected[:-1] if column not in rows.columns]
+    expected = [*LABELS, *MEASURES[:-1]]
+    missing = [column for column in expected if column not in rows.columns]
     if missing:
         raise StoreError(f"{source}: is not a table of results; it lacks {', '.join(missing)}.")
     if not rows.columns.is_unique:
         raise StoreError(f"{source}: is not a table of results; a column occurs twice.")
-    wrong = next((column for column in expected if column in rows and not _is_possible(rows[column])), None)
+    wrong = next((one for one in (*LABELS, *NUMBERS) if one in rows and not _is_possible(rows[one])), None)
     if wrong and len(rows):
         raise StoreError(f"{source}: is not a table of results; column {wrong!r} contains invalid values.")
     return rows

@@ -7,8 +7,9 @@ store has beyond the file is kept.
 import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ciabench.errors import StoreError
 from ciabench.lab.plan.outcome import CellOutcome
@@ -19,15 +20,24 @@ from ciabench.lab.storage.database import (
     check_kind,
     check_pages,
     check_whole,
+    checksum,
     connect,
     read_cell,
-    seal_cell,
+    seal_cells,
     seal_head,
     settle,
     store_errors,
 )
 from ciabench.lab.storage.lock import Lock
-from ciabench.lab.storage.records import Counts, Failure, cell_values, learner_values, score_values, world_values
+from ciabench.lab.storage.records import (
+    CellRecord,
+    Counts,
+    Failure,
+    cell_record,
+    learner_values,
+    score_record,
+    world_values,
+)
 from ciabench.lab.storage.view import View, view_of
 from ciabench.seeds import canonical, digest
 from ciabench.world.base import World
@@ -39,6 +49,14 @@ SAME_DRAW = 1e-9
 """Largest difference between two values of S_best of the same model."""
 
 Spec = dict[str, Any]
+
+
+class Head(NamedTuple):
+    """What a store says of itself: its experiment as last run, the view of it by row ids, and the environments."""
+
+    spec: Spec
+    view: dict[str, Any]
+    environments: list[dict[str, Any]]
 
 
 class Store:
@@ -95,11 +113,11 @@ class Store:
 
     def spec(self) -> Spec:
         """Return the experiment as it was last run."""
-        return self._experiment()[0]
+        return self.head().spec
 
     def view(self) -> View:
         """Return what the experiment file asks for."""
-        return View.read(self._experiment()[1], self._all("SELECT id, name, parameters FROM world"))
+        return View.read(self.head().view, self._all("SELECT id, name, parameters FROM world"))
 
     def everything(self) -> View:
         """Return a view of everything kept."""
@@ -111,7 +129,7 @@ class Store:
 
     def provenance(self) -> dict[str, Any]:
         """Return everything needed to reproduce the results."""
-        spec, _, environments = self._experiment()
+        spec, _, environments = self.head()
         return {
             "experiment": spec,
             "hash": digest(spec),
@@ -123,14 +141,18 @@ class Store:
             "repeat": "save `experiment` (or keep the store) and run `ciabench run --from FILE --out FOLDER`",
         }
 
-    def add(self, cell: CellOutcome) -> None:
-        """Write a cell with all its scores, in one transaction."""
+    def add(self, *cells: CellOutcome) -> None:
+        """Write cells with all their scores, in one transaction."""
         with store_errors(self.path), self._transaction():
-            cell_id = self._put_cell(cell)
-            learners = self._learners[cell.world]
-            scores = [score_values(cell_id, learners[score.entrant], score) for score in cell.scores]
-            self._connection.executemany(tables.PUT_SCORE, scores)
-            seal_cell(self._connection, cell_id)
+            last, sums = self._connection.execute(tables.LAST_CELL).fetchone()[0], {}
+            for cell in cells:
+                record = cell_record(self._worlds[cell.world], cell)
+                cell_id, learners = self._put_cell(record), self._learners[cell.world]
+                scores = [score_record(cell_id, learners[score.entrant], score) for score in cell.scores]
+                self._connection.executemany(tables.PUT_SCORE, scores)
+                read = sorted((score[1:] for score in scores), key=itemgetter(1, 0))
+                sums[cell_id] = checksum((cell_id, *record), read) if cell_id > last else None
+            seal_cells(self._connection, sums)
 
     def missing(self, plan: Plan, retry_failed: bool = False) -> Generator[Job, None, None]:
         """Find the scores still to be computed, a few trials at a time; may be consumed in another thread."""
@@ -181,14 +203,14 @@ class Store:
                         yield row  # with `yield from`, a reader that stops early would close the cursor after the store
             self._connection.execute("COMMIT")
 
-    def _experiment(self) -> tuple[Spec, dict[str, Any], list[dict[str, Any]]]:
-        """Spec, view and environments."""
+    def head(self) -> Head:
+        """Return the experiment, its view and the environments."""
         try:
             ((_, _, *texts),) = self._all("SELECT * FROM experiment")
             spec, view, environments = map(json.loads, texts)
         except (ValueError, TypeError, RecursionError) as error:
             raise StoreError(f"{self.path}: is damaged; its experiment cannot be read.") from error
-        return spec, view, environments
+        return Head(spec, view, environments)
 
     def _admit(self, plan: Plan, environment: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Create the tables, or check the existing ones; return all environments, including this one."""
@@ -204,7 +226,7 @@ class Store:
                 f"{self.path}: holds results of seed {seed}, and the experiment now has seed {plan.seed}; give it "
                 "another name, or use another --out."
             )
-        known = self._experiment()[2]
+        known = self.head().environments
         return known if environment in known else [*known, dict(environment)]
 
     def _register(self, plan: Plan) -> None:
@@ -234,11 +256,10 @@ class Store:
         }
         self._connection.execute(tables.PUT_EXPERIMENT, values)
 
-    def _put_cell(self, cell: CellOutcome) -> int:
+    def _put_cell(self, cell: CellRecord) -> int:
         """Write the cell itself unless it is already done; in that case it must be the same draw."""
-        world = self._worlds[cell.world]
-        self._connection.execute(tables.PUT_CELL, cell_values(world, cell))
-        cell_id, best = self._connection.execute(tables.FIND_CELL, (world, cell.trial)).fetchone()
+        self._connection.execute(tables.PUT_CELL, cell)
+        cell_id, best = self._connection.execute(tables.FIND_CELL, cell[:2]).fetchone()
         if None not in (best, cell.best) and abs(best - cell.best) > SAME_DRAW:
             raise StoreError(
                 f"{self.path}: trial {cell.trial} was drawn with S_best = {best!r} and now has {cell.best!r}; "

@@ -50,18 +50,20 @@ FIND_LEARNER = """
     SELECT id FROM learner WHERE identity = :identity AND version = :version AND is_reference = :is_reference"""
 
 PUT_CELL = """
-    INSERT INTO cell (world, trial, state, error, best, constant, seconds, facts)
-    VALUES (:world, :trial, :state, :error, :best, :constant, :seconds, :facts)
+    INSERT INTO cell (world, trial, best, constant, state, seconds, error, facts)
+    VALUES (?, ?, ?, ?, iif(?, 'done', 'failed'), ?, nullif(?, ''), nullif(?, ''))
     ON CONFLICT (world, trial) DO UPDATE SET
         state = excluded.state, error = excluded.error, best = excluded.best, constant = excluded.constant,
         seconds = excluded.seconds, facts = excluded.facts
     WHERE state = 'failed'"""
 
 PUT_SCORE = """
-    INSERT OR REPLACE INTO score (cell, learner, size, state, error, success, t, t_error, fit_seconds, facts)
-    VALUES (:cell, :learner, :size, :state, :error, :success, :t, :t_error, :fit_seconds, :facts)"""
+    INSERT OR REPLACE INTO score (cell, learner, size, state, success, t, t_error, fit_seconds, error, facts)
+    VALUES (?, ?, ?, iif(?, 'done', 'failed'), ?, ?, ?, ?, nullif(?, ''), nullif(?, ''))"""
 
 FIND_CELL = "SELECT id, best FROM cell WHERE world = ? AND trial = ?"
+
+LAST_CELL = "SELECT coalesce(max(id), 0) FROM cell"
 
 PRESENT = """
     SELECT trial, learner, size FROM cell JOIN score ON score.cell = cell.id
@@ -102,6 +104,7 @@ FAILURES = f"""
 HEAD = ("SELECT * FROM experiment", "SELECT * FROM world ORDER BY id", "SELECT * FROM learner ORDER BY id")
 """Queries whose results the checksum of cell 0 covers."""
 
+# The columns of both queries are those that `PUT_CELL` and `PUT_SCORE` write, in their order.
 CELLS = "SELECT id FROM cell WHERE world = ? ORDER BY trial"
 
 CELL = """
@@ -121,3 +124,66 @@ UNMATCHED = """
         + (SELECT count(*) FROM score LEFT JOIN cell ON cell.id = score.cell WHERE id IS NULL)"""
 
 PUT_CHECKSUM = "INSERT OR REPLACE INTO checksum VALUES (?, ?)"
+
+MATCH_PART = (
+    """INSERT INTO world (identity, version, name, parameters)
+        SELECT identity, version, name, parameters FROM part.world WHERE true ORDER BY id ON CONFLICT DO NOTHING""",
+    """INSERT INTO learner (identity, version, is_reference, name)
+        SELECT identity, version, is_reference, name FROM part.learner WHERE true ORDER BY id ON CONFLICT DO NOTHING""",
+    """CREATE TEMP TABLE world_match AS SELECT theirs.id AS part, ours.id AS id
+        FROM part.world theirs JOIN main.world ours USING (identity, version)""",
+    """CREATE TEMP TABLE learner_match AS SELECT theirs.id AS part, ours.id AS id
+        FROM part.learner theirs JOIN main.learner ours USING (identity, version, is_reference)""",
+)
+"""Statements that match the worlds and learners of an attached store, `part`, with those of the merged one."""
+
+CONFLICT = """
+    SELECT world.name, theirs.trial, NULL, NULL
+    FROM part.cell theirs JOIN world_match ON world_match.part = theirs.world
+    JOIN main.cell ours ON ours.world = world_match.id AND ours.trial = theirs.trial
+    JOIN main.world ON world.id = ours.world
+    WHERE ours.state = 'done' AND theirs.state = 'done'
+        AND (ours.best IS NOT theirs.best OR ours.constant IS NOT theirs.constant)
+    UNION ALL
+    SELECT world.name, cell.trial, learner.name, theirs.size
+    FROM part.score theirs JOIN part.cell ON cell.id = theirs.cell JOIN world_match ON world_match.part = cell.world
+    JOIN learner_match ON learner_match.part = theirs.learner
+    JOIN main.cell our_cell ON our_cell.world = world_match.id AND our_cell.trial = cell.trial
+    JOIN main.score ours ON ours.cell = our_cell.id AND ours.learner = learner_match.id AND ours.size = theirs.size
+    JOIN main.world ON world.id = our_cell.world JOIN main.learner ON learner.id = ours.learner
+    WHERE ours.state = 'done' AND theirs.state = 'done'
+        AND (ours.success IS NOT theirs.success OR ours.t IS NOT theirs.t OR ours.t_error IS NOT theirs.t_error)
+    LIMIT 1"""
+"""A cell or score that both stores have, with different values."""
+
+COPY_PART = (
+    """INSERT INTO main.cell (world, trial, state, error, best, constant, seconds, facts)
+        SELECT world_match.id, trial, state, error, best, constant, seconds, facts
+        FROM part.cell JOIN world_match ON world_match.part = world ORDER BY cell.id
+        ON CONFLICT (world, trial) DO UPDATE SET
+            state = excluded.state, error = excluded.error, best = excluded.best, constant = excluded.constant,
+            seconds = excluded.seconds, facts = excluded.facts
+        WHERE state = 'failed'""",
+    """CREATE TEMP TABLE cell_match AS SELECT theirs.id AS part, ours.id AS id
+        FROM part.cell theirs JOIN world_match ON world_match.part = theirs.world
+        JOIN main.cell ours ON ours.world = world_match.id AND ours.trial = theirs.trial ORDER BY theirs.id""",
+    """INSERT INTO main.score (cell, learner, size, state, error, success, t, t_error, fit_seconds, facts)
+        SELECT cell_match.id, learner_match.id, size, state, error, success, t, t_error, fit_seconds, facts
+        FROM cell_match JOIN part.score ON score.cell = cell_match.part
+        JOIN learner_match ON learner_match.part = learner WHERE true
+        ON CONFLICT (cell, learner, size) DO UPDATE SET
+            state = excluded.state, error = excluded.error, success = excluded.success, t = excluded.t,
+            t_error = excluded.t_error, fit_seconds = excluded.fit_seconds, facts = excluded.facts
+        WHERE state = 'failed'""",
+)
+
+COPIED_CELLS = "SELECT id FROM cell_match"
+
+MATCHES = ("SELECT part, id FROM world_match", "SELECT part, id FROM learner_match")
+
+FORGET_PART = ("DROP TABLE world_match", "DROP TABLE learner_match", "DROP TABLE cell_match")
+
+OFFERED = """
+    SELECT DISTINCT cell.world, score.learner FROM score JOIN cell ON cell.id = score.cell
+    JOIN learner ON learner.id = score.learner WHERE is_reference"""
+"""Worlds with the references that they have scores of."""

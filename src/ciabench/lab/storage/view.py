@@ -15,6 +15,9 @@ LABELS = [WORLD, "trial", "size", "learner"]
 
 MEASURES = ["success", "best", "constant", "t", "t_error", "fit_seconds"]
 
+STATED = {"departure": "projection"}
+"""Columns that a reference adds to all rows of its cells: a fact that it states, and the name of the reference."""
+
 
 class StoredWorld(NamedTuple):
     """A world of a store: its row id, name and parameters."""
@@ -87,11 +90,17 @@ class View:
         return list(dict.fromkeys(name for world in self.worlds for name in world.parameters))
 
     @property
+    def stated(self) -> dict[str, int]:
+        """Facts that references state about a cell, and the row id of the reference."""
+        by_name = {name: row for row, names in self.learners.items() for name in names}
+        return {fact: by_name[reference] for fact, reference in STATED.items() if reference in by_name}
+
+    @property
     def columns(self) -> list[str]:
         """Columns of its rows; a parameter with the name of another column is prefixed with "world_"."""
-        taken = {*LABELS, *MEASURES}
+        taken = {*LABELS, *MEASURES, *STATED}
         named = [f"world_{name}" if name in taken else name for name in self.parameters]
-        return [WORLD, *named, *LABELS[1:], *MEASURES, *self.facts]
+        return [WORLD, *named, *LABELS[1:], *self.stated, *MEASURES, *self.facts]
 
     def rows(
         self, world: StoredWorld, cell: Sequence[Any], scores: Sequence[Sequence[Any]]
@@ -101,14 +110,23 @@ class View:
         if trial >= self.trials:
             return
         labels = (world.name, *(world.parameters.get(name) for name in self.parameters), trial)
+        stated = self._stated_in(scores)
         shown = [
-            (size, name, success, best, constant, t, t_error, fit_seconds, *self._chosen(facts))
+            (size, name, *stated, success, best, constant, t, t_error, fit_seconds, *self._chosen(facts))
             for learner, size, is_done, success, t, t_error, fit_seconds, _, facts in scores
             if is_done and size in self.sizes
             for name in self.learners.get(learner, ())
         ]
         for row in sorted(shown, key=lambda row: row[:2]):
             yield (*labels, *row)
+
+    def _stated_in(self, scores: Sequence[Sequence[Any]]) -> list[Any]:
+        """Values of the facts that references state, from the scores of a cell; None where the reference failed."""
+        values = []
+        for fact, reference in self.stated.items():
+            found = (score[-1] for score in scores if score[0] == reference and score[-1])
+            values.append(json.loads(next(found, "{}")).get(fact))
+        return values
 
     def _chosen(self, facts: str) -> list[Any]:
         """Values of the facts that are shown, from those of a score as JSON, which is not parsed if there are none."""

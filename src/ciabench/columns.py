@@ -1,0 +1,343 @@
+"""What the columns of a table are, and how a new table is brought to the columns of training.
+
+A column is *binary* (bool, 0/1, or any two values), *categorical* (text, pandas categories, or at most ten whole
+numbers) or *numeric* (any other numbers). Cells may be missing: None, NaN, pandas' NA. The two levels of a 0/1 column
+are known even if a sample shows only one; other levels are those seen in training, and a new one counts as missing.
+"""
+
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from numbers import Number
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciabench.arrays import Coded, Floats
+from ciabench.errors import CellError, DataError, LevelWarning, ParameterError
+
+KINDS = ("binary", "categorical", "numeric")
+
+MOST_WHOLE_NUMBERS = 10
+"""Whole numbers with more distinct values than this are numeric."""
+
+GLANCE = 1000
+"""Rows from which many distinct values are recognised without sorting all."""
+
+MOST_LEVELS = 2**16 - 2
+"""Most levels of a column, so that codes fit into two bytes."""
+
+
+class Cells(NamedTuple):
+    """The cells of one column: numbers with NaN, or positions in `levels` with −1 where missing."""
+
+    numbers: Floats | None
+    positions: NDArray[np.intp] | None
+    levels: tuple[Any, ...]
+    is_bool: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    name : hashable
+        Its name, or its position in a table without names.
+    kind : {"binary", "categorical", "numeric"}
+    levels : tuple
+        Values of a binary or categorical column in their order.
+    """
+
+    name: Hashable
+    kind: str
+    levels: tuple[Any, ...] = ()
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it holds numbers rather than levels."""
+        return self.kind == "numeric"
+
+    @property
+    def is_bit(self) -> bool:
+        """Whether its levels are 0 and 1, or False and True."""
+        return self.levels == (0, 1)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a training table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": [31.5, 40, None, 25], "paid": ["yes", "no", "no", "yes"], "rate": [1, 5, 3, 1]})
+    >>> columns = Columns.of(table)
+    >>> columns.kinds
+    {'age': 'numeric', 'paid': 'binary', 'rate': 'categorical'}
+    >>> coded = columns.coded(table)
+    >>> coded.codes.tolist(), coded.n_levels.tolist(), coded.numbers.ravel().tolist()
+    ([[1, 0], [0, 2], [0, 1], [1, 0]], [2, 3], [31.5, 40.0, nan, 25.0])
+    """
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, table: Any, kinds: str | Mapping[Any, str] | None = None) -> "Columns":
+        """Columns of a DataFrame or array (s, n); `kinds` overrides what is inferred, for all or by name."""
+        chosen = _chosen_kinds(kinds, [name for name, _ in _each(table)])
+        found = []
+        for name, values in _each(table):
+            found.append(_column(name, _cells(name, values), chosen.get(name)))
+        return cls(tuple(found))
+
+    @property
+    def kinds(self) -> dict[Any, str]:
+        """Kind of every column by name."""
+        return {column.name: column.kind for column in self.columns}
+
+    @property
+    def discrete(self) -> tuple[Column, ...]:
+        """The binary and categorical columns."""
+        return tuple(column for column in self.columns if not column.is_numeric)
+
+    @property
+    def numeric(self) -> tuple[Column, ...]:
+        """The numeric columns."""
+        return tuple(column for column in self.columns if column.is_numeric)
+
+    @property
+    def are_binary(self) -> bool:
+        """Whether every column has two levels."""
+        return all(len(column.levels) == 2 for column in self.columns)
+
+    @property
+    def are_bits(self) -> bool:
+        """Whether the levels of every column are 0 and 1."""
+        return all(column.is_bit for column in self.columns)
+
+    def coded(self, table: Any) -> Coded:
+        """Codes and numbers of a table with these columns in this order; unseen levels are missing, with a warning."""
+        n_rows, discrete = len(table), self.discrete
+        n_levels = np.array([max(1, len(column.levels)) for column in discrete], dtype=np.int64)
+        codes = np.empty((n_rows, len(discrete)), dtype=np.uint8 if n_levels.max(initial=0) < 255 else np.uint16)
+        numbers, unseen = np.empty((n_rows, len(self.columns) - len(discrete))), []
+        next_code = next_number = 0
+        for column, (_, values) in zip(self.columns, _each(table), strict=True):
+            cells = _cells(column.name, values)
+            if column.is_numeric:
+                numbers[:, next_number] = _numbers(column.name, cells)
+                next_number += 1
+            else:
+                codes[:, next_code], strange = _codes(column, cells, int(n_levels[next_code]))
+                unseen += [f"{column.name!r} (such as {strange[0]!r})"] if strange and column.levels else []
+                next_code += 1
+        if unseen:
+            text = f"levels that training did not have count as missing, in column {', '.join(unseen)}."
+            warnings.warn(text, LevelWarning, stacklevel=4)
+        return Coded(codes, n_levels, numbers)
+
+    def decoded(self, table: Coded) -> Any:
+        """DataFrame of a coded table, as these columns show it; missing cells are None or NaN."""
+        import pandas as pd
+
+        codes, numbers, found = iter(np.asarray(table.codes).T), iter(table.numbers.T), {}
+        for column in self.columns:
+            if column.is_numeric:
+                found[column.name] = next(numbers)
+            else:
+                levels = np.array([*column.levels, None], dtype=object)
+                found[column.name] = pd.Series(levels[np.minimum(next(codes), len(column.levels))]).infer_objects()
+        return pd.DataFrame(found)
+
+
+def as_table(X: Any) -> Any:
+    """A DataFrame for anything that is one or has `to_pandas()`, with unique names; otherwise X itself."""
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        table = X
+    elif hasattr(X, "to_pandas"):
+        table = X.to_pandas()
+    else:
+        return X
+    if table.columns.has_duplicates:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise DataError(f"X has more than one column {twice!r}; names must be unique.")
+    return table
+
+
+def is_mixed(table: Any) -> bool:
+    """Whether a table is a DataFrame with a column that does not hold numbers: its columns are matched by name."""
+    return hasattr(table, "iloc") and any(dtype.kind not in "biuf" for dtype in table.dtypes)
+
+
+def in_order(table: Any, names: Sequence[Any]) -> Any:
+    """The columns of a DataFrame in the order of training."""
+    lacking = [name for name in names if name not in table.columns]
+    if lacking:
+        raise DataError(f"X lacks the column {lacking[0]!r}, which it had in training.")
+    extra = [name for name in table.columns if name not in set(names)]
+    if extra:
+        raise DataError(f"X has a column {extra[0]!r} that it did not have in training; leave it out.")
+    return table[list(names)]
+
+
+def _each(table: Any) -> Iterator[tuple[Any, Any]]:
+    """Names and values of the columns; those of an array have numbers for names."""
+    if hasattr(table, "iloc"):
+        yield from ((name, table[name]) for name in table.columns)
+    else:
+        yield from enumerate(table.T)
+
+
+def _chosen_kinds(kinds: Any, names: list[Any]) -> dict[Any, str]:
+    """Kinds by name, as chosen by the user."""
+    chosen = dict.fromkeys(names, kinds) if isinstance(kinds, str) else kinds or {}
+    if not isinstance(chosen, Mapping) or not all(kind in KINDS for kind in chosen.values()):
+        raise ParameterError(f"kinds must be one of {', '.join(KINDS)}, or name one for a column; got {kinds!r}.")
+    for name in chosen:
+        if name not in names:
+            raise ParameterError(f"kinds names the column {name!r}, which X does not have.")
+    return dict(chosen)
+
+
+def _column(name: Any, cells: Cells, kind: str | None) -> Column:
+    """Column of the kind that is asked for, or else inferred from its cells."""
+    if cells.numbers is not None:
+        observed = cells.numbers[~np.isnan(cells.numbers)]
+        varies = observed.size > 0 and observed.min() < observed.max()
+        if varies and (kind == "numeric" or (kind is None and _is_numeric(observed))):
+            return Column(name, "numeric")
+        distinct, kind = np.unique(observed), None if kind == "numeric" else kind
+        levels = (0, 1) if distinct.size and np.isin(distinct, (0, 1)).all() else tuple(map(_plain, distinct))
+        levels = (False, True) if cells.is_bool else levels
+    elif kind == "numeric":
+        raise DataError(f"column {name!r} cannot be numeric: it has {cells.levels[0]!r}.")
+    else:
+        levels = cells.levels
+    if kind == "binary" and len(levels) > 2:
+        raise DataError(f"column {name!r} cannot be binary: it has {len(levels)} levels.")
+    if len(levels) > MOST_LEVELS:
+        raise DataError(f"column {name!r} has {len(levels)} levels; at most {MOST_LEVELS} are possible.")
+    return Column(name, kind or ("binary" if len(levels) == 2 else "categorical"), levels)
+
+
+def _is_numeric(observed: Floats) -> bool:
+    """Whether numbers are too many, or not whole, to be levels; one or two values are levels in any case."""
+    glance = np.unique(observed[:GLANCE])
+    if glance.size > MOST_WHOLE_NUMBERS:
+        return True
+    distinct = np.unique(observed)
+    return distinct.size > MOST_WHOLE_NUMBERS or (distinct.size > 2 and bool((distinct % 1 != 0).any()))
+
+
+def _plain(number: float) -> int | float:
+    return int(number) if number.is_integer() else float(number)
+
+
+def _cells(name: Any, values: Any) -> Cells:
+    """Cells of a Series or array of any type."""
+    dtype = values.dtype
+    if dtype.name == "category":
+        return _of_categories(name, values)
+    if dtype.kind == "b" or dtype.name == "boolean":
+        return Cells(_floats(values), None, (), is_bool=True)
+    if dtype.kind in "iuf":
+        return Cells(_finite(name, _floats(values)), None, ())
+    if dtype.kind == "c":
+        raise DataError(f"Complex data not supported: column {name!r} has complex numbers.")
+    if dtype.kind in "mM" or dtype.name.startswith("period"):
+        raise DataError(f"column {name!r} has dates or times; turn it into numbers or categories first.")
+    return _of_objects(name, np.asarray(values, dtype=object))
+
+
+def _floats(values: Any) -> Floats:
+    if hasattr(values, "to_numpy"):
+        numbers: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return numbers
+    return np.asarray(values, dtype=np.float64)
+
+
+def _finite(name: Any, numbers: Floats) -> Floats:
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers)))
+        raise DataError(f"column {name!r} has {numbers[row]} in row {row}; numbers must be finite, or NaN if missing.")
+    return numbers
+
+
+def _of_categories(name: Any, values: Any) -> Cells:
+    """Categories that occur, in their order."""
+    present = values.cat.remove_unused_categories()
+    levels = tuple(present.cat.categories.tolist())
+    _refuse_twins(name, levels)
+    return Cells(None, present.cat.codes.to_numpy(dtype=np.intp), levels)
+
+
+def _of_objects(name: Any, values: NDArray[Any]) -> Cells:
+    """Text, numbers or both in an array of objects."""
+    import pandas as pd
+
+    is_missing = pd.isna(values)
+    types = set(map(type, values[~is_missing]))
+    if not all(issubclass(one, str | Number | np.generic) for one in types):
+        _refuse_cell(name, values, is_missing)
+    if types and all(issubclass(one, bool | np.bool_) for one in types):
+        return Cells(np.where(is_missing, np.nan, values).astype(np.float64), None, (), is_bool=True)
+    if not any(issubclass(one, str | complex) for one in types):
+        return Cells(_finite(name, np.where(is_missing, np.nan, values).astype(np.float64)), None, ())
+    positions, found = pd.factorize(values, use_na_sentinel=True)
+    levels = found.tolist()
+    order = sorted(range(len(levels)), key=lambda i: (not isinstance(levels[i], Number), levels[i]))
+    _refuse_twins(name, levels)
+    places = np.empty(len(levels) + 1, dtype=np.intp)
+    places[order], places[-1] = np.arange(len(levels)), -1
+    return Cells(None, places[positions], tuple(levels[i] for i in order))
+
+
+def _refuse_cell(name: Any, values: NDArray[Any], is_missing: NDArray[np.bool_]) -> None:
+    """Raise on the first cell that is neither text nor a number."""
+    for row, value in enumerate(values):
+        if not is_missing[row] and not isinstance(value, str | Number | np.generic):
+            if isinstance(value, date | timedelta):
+                raise DataError(f"column {name!r} has dates or times; turn it into numbers or categories first.")
+            raise CellError(
+                f"every cell of an argument must be a string, a number or missing; column {name!r} has a "
+                f"{type(value).__name__} in row {row}."
+            )
+
+
+def _refuse_twins(name: Any, levels: Sequence[Any]) -> None:
+    """Raise on levels that differ only in type."""
+    seen: dict[str, Any] = {}
+    for level in levels:
+        twin = seen.setdefault(str(level), level)
+        if twin is not level:
+            raise DataError(f"column {name!r} has levels {twin!r} and {level!r}, which differ only in type; use one.")
+
+
+def _numbers(name: Any, cells: Cells) -> Floats:
+    if cells.numbers is None and cells.levels:
+        raise DataError(f"column {name!r} was numeric in training and now has {cells.levels[0]!r}.")
+    if cells.numbers is not None:
+        return cells.numbers
+    assert cells.positions is not None
+    return np.full(cells.positions.size, np.nan)
+
+
+def _codes(column: Column, cells: Cells, missing: int) -> tuple[NDArray[Any], list[Any]]:
+    """Codes of the cells, and levels among them that training did not have."""
+    known = {level: code for code, level in enumerate(column.levels)}
+    if cells.numbers is None:
+        assert cells.positions is not None
+        table = np.array([*(known.get(level, missing) for level in cells.levels), missing], dtype=np.intp)
+        return table[cells.positions], [level for level in cells.levels if level not in known]
+    if column.is_bit:
+        codes = np.where(cells.numbers == 1, 1, np.where(cells.numbers == 0, 0, missing))
+        strange = cells.numbers[(codes == missing) & ~np.isnan(cells.numbers)][:1]
+        return codes, [_plain(value) for value in strange]
+    distinct, positions = np.unique(cells.numbers, return_inverse=True)
+    found = [_plain(value) if not np.isnan(value) else None for value in distinct]
+    table = np.array([known.get(level, missing) for level in found], dtype=np.intp)
+    return table[positions], [level for level in found if level is not None and level not in known]

@@ -1,0 +1,195 @@
+"""Figure of the departures: leads and T against the distance from the binary model, and T against sample size."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter
+
+from ciabench.errors import StoreError
+from ciabench.findings.curves import learning_curves
+from ciabench.findings.departures import (
+    DEPARTURE,
+    MODEL,
+    Crossing,
+    crossing,
+    departures_of,
+    kind_of,
+    leads_by_departure,
+)
+from ciabench.findings.looks import COLORS, MARKERS, dress, in_order, make_readable, mark_sizes, plain, scheme_of, style
+from ciabench.lab.storage.rows import read
+from ciabench.lab.storage.view import STATED, WORLD
+
+GROUPS = 8
+"""Groups of equally many models, by departure, whose means are drawn."""
+
+TICKS, FEW_TICKS = (0, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10), (0, 0.1, 0.5, 1, 2, 5, 10)
+KIND_COLORS = [COLORS[place] for place in (6, 3, 5, 1, 7, 4, 0, 2)]
+"""First those that the learners of the figure do not have."""
+
+LOWEST_LEAD, HIGHEST_LEAD = -1.4, 0.75
+"""Leads of single models beyond these are drawn at the edge."""
+
+PROJECTION = STATED[DEPARTURE]
+IN_WORDS = {
+    PROJECTION: "projection: EM's plateau",
+    "CIA": "CIA: more hidden values",
+    "Tree": "Tree: attributes depend on each other",
+    "TwoHidden": "TwoHidden: two hidden variables",
+    "Threshold": "Threshold: home ground of rules",
+}
+"""Titles of panels."""
+
+
+def plot_departures(
+    rows: pd.DataFrame, ax: Axes | None = None, *, first: str = "EM", second: str = "Winnow", size: int | None = None
+) -> Axes:
+    """Plot the lead of one learner over another against the departure from the binary model, by kind of world.
+
+    Small points are models; large ones are means of groups of models with their standard errors. Bars below are 95%
+    intervals of the departure at which a kind's lead is lost.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Results of worlds with the reference "projection", as `learning_curve` or a store gives them.
+    ax : Axes, optional
+        Where to draw (default: a new figure).
+    first : str
+        Name of a learner.
+    second : str
+        Name of the learner to compare it with.
+    size : int, optional
+        Number of training examples (default: the largest).
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from ciabench import EM, TwoHiddenFamily, Winnow, learning_curve
+    >>> rows = learning_curve(
+    ...     TwoHiddenFamily(n=8, b=0.8), [EM(), Winnow()], sizes=[200], trials=20, random_state=0,
+    ...     references=["projection"],
+    ... )
+    >>> plot_departures(rows).get_ylabel()
+    'T of EM − T of Winnow'
+    """
+    rows = read(rows).rows
+    size = int(rows["size"].max()) if size is None else size
+    leads = leads_by_departure(rows, first, second, size)
+    if ax is None:
+        _, ax = plt.subplots(layout="constrained")
+    kinds = list(leads["kind"].unique())
+    for kind, own in leads.groupby("kind", sort=False):
+        look = _look(str(kind), kinds)
+        shown = own["lead"].clip(LOWEST_LEAD, HIGHEST_LEAD)
+        ax.plot(own[DEPARTURE], shown, ".", color=look["color"], markersize=2.5, alpha=0.35, zorder=1)
+        _draw_groups(ax, own[DEPARTURE], own["lead"], str(kind), look)
+        _draw_crossing(ax, crossing(own), LOWEST_LEAD + 0.1 * kinds.index(str(kind)), look)
+    _dress(ax, TICKS)
+    ax.set_ylabel(plain(f"T of {first} − T of {second}"))
+    ax.axhline(0, color="0.5", linewidth=0.8, zorder=0)
+    ax.set_ylim(LOWEST_LEAD - 0.1, HIGHEST_LEAD + 0.05)
+    ax.set_title(plain(f"lead of {first} over {second}, {size:,} training examples; bars below: where it is lost"))
+    ax.legend(frameon=False)
+    make_readable(ax)
+    return ax
+
+
+def departures_figure(rows: pd.DataFrame) -> Figure:
+    """Draw the leads, T of every learner against the departure, and T against sample size for every kind of world."""
+    if departures_of(rows).empty:
+        raise StoreError('no departures are known; ask for them with references = ["projection"].')
+    learners, kinds = in_order(rows["learner"]), list(dict.fromkeys(map(kind_of, rows[WORLD])))
+    width = max(len(learners), len(kinds), 2)
+    figure = plt.figure(figsize=(3.2 * width, 10.5), layout="constrained")
+    grid = figure.add_gridspec(3, width, height_ratios=[1.4, 1, 1])
+    plot_departures(rows, figure.add_subplot(grid[0, :]))
+    for place, learner in enumerate(learners):
+        _draw_learner(figure.add_subplot(grid[1, place]), rows, learner, kinds)
+    for place, kind in enumerate(kinds):
+        _draw_kind(figure.add_subplot(grid[2, place]), rows, kind, learners)
+    make_readable(figure)
+    return figure
+
+
+def departure_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """T of every learner by model, at the largest size, with the model's departure: what the figure shows."""
+    chosen = rows[rows["size"] == rows["size"].max()]
+    wide = chosen.pivot(index=MODEL, columns="learner", values="t")
+    return departures_of(rows).to_frame().join(wide, how="inner").reset_index()
+
+
+def _look(kind: str, kinds: Sequence[str]) -> dict[str, Any]:
+    """Colour and marker of a kind of world."""
+    place = list(kinds).index(kind)
+    return {"color": KIND_COLORS[place % len(KIND_COLORS)], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def _draw_groups(ax: Axes, x: "pd.Series[float]", y: "pd.Series[float]", label: str, look: dict[str, Any]) -> None:
+    """Draw means of groups of models, of equally many models each, joined by a line."""
+    ranks = x.rank(method="first")
+    group = np.minimum((ranks - 1) * GROUPS // len(x), GROUPS - 1)
+    means, errors = x.groupby(group).mean(), y.groupby(group).sem().fillna(0)
+    shown = y.groupby(group).mean()
+    ax.errorbar(means, shown, errors, label=plain(label), capsize=2, markersize=6, linewidth=1.4, zorder=3, **look)
+
+
+def _draw_crossing(ax: Axes, found: Crossing, height: float, look: dict[str, Any]) -> None:
+    """Draw a crossing point with its interval, if there is one."""
+    if np.isfinite(found.log_error):
+        ends = [[found.nats - found.low], [found.high - found.nats]]
+        ax.errorbar([found.nats], [height], xerr=ends, capsize=3, markersize=5, linewidth=2, zorder=3, **look)
+
+
+def _draw_learner(ax: Axes, rows: pd.DataFrame, learner: str, kinds: Sequence[str]) -> None:
+    """Draw T of one learner at the largest size against the departure, a line per kind."""
+    own = departure_table(rows)[[WORLD, DEPARTURE, learner]].dropna()
+    by_kind = own.groupby(own[WORLD].map(kind_of), sort=False)
+    for kind, group in by_kind:
+        _draw_groups(ax, group[DEPARTURE], group[learner], str(kind), _look(str(kind), kinds))
+    _dress(ax, FEW_TICKS)
+    _dress_t(ax)
+    ax.set_title(plain(IN_WORDS.get(learner, learner)), fontsize="medium")
+
+
+def _draw_kind(ax: Axes, rows: pd.DataFrame, kind: str, learners: Sequence[str]) -> None:
+    """Draw T of every learner against sample size, averaged over all worlds of one kind; EM's plateau is dashed."""
+    own = rows[rows[WORLD].map(kind_of) == kind]
+    curves = learning_curves(own.assign(**{WORLD: kind}))
+    for learner in in_order(curves["learner"]):
+        curve = curves[curves["learner"] == learner]
+        if learner == PROJECTION:
+            ax.axhline(float(curve["t"].mean()), color="0.3", linestyle="--", linewidth=1, label="EM's plateau")
+            continue
+        look = style(learner, learners, scheme_of(ax))
+        ax.errorbar(curve["size"], curve["t"], curve["t_sem"], label=plain(learner), capsize=2, markersize=5, **look)
+    _dress_t(ax)
+    mark_sizes(ax, curves["size"].unique().tolist())
+    ax.set_xlabel("training examples")
+    dress(ax).set_title(plain(IN_WORDS.get(kind, kind)), fontsize="medium")
+    ax.legend(frameon=False, fontsize=8, loc="lower right")
+
+
+def _dress(ax: Axes, ticks: Sequence[float]) -> None:
+    """Set up the axis of departures: by square roots, which show 0 and keep small ones apart."""
+    largest = ax.dataLim.xmax
+    ax.set_xscale("function", functions=(lambda nats: np.sqrt(np.maximum(nats, 0)), np.square))
+    ax.set_xlim(0, 1.05 * largest if largest > 0 else 1)
+    ax.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if tick <= 1.05 * largest] or [0, 1]))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda nats, _: f"{nats:g}"))
+    dress(ax).set_xlabel("departure (nats)")
+
+
+def _dress_t(ax: Axes) -> None:
+    """Set up the axis of T."""
+    for level in (0, 1):
+        ax.axhline(level, color="0.6", linewidth=0.8, zorder=0)
+    ax.set(ylim=(-0.5, 1.08), ylabel="T")

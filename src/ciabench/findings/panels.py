@@ -1,0 +1,171 @@
+"""Learning curves of one world on axes: T against sample size, with a lane for what lies below the axis."""
+
+import textwrap
+from collections.abc import Collection, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.transforms import Bbox, TransformedBbox
+
+from ciabench.errors import ParameterError
+from ciabench.findings import paper
+from ciabench.findings.curves import learning_curves
+from ciabench.findings.looks import (
+    REFERENCES,
+    dress,
+    in_order,
+    legend_entries,
+    make_readable,
+    mark_sizes,
+    plain,
+    scheme_of,
+    shade,
+    style,
+)
+from ciabench.lab.storage.rows import read
+from ciabench.lab.storage.view import WORLD
+
+FLOOR, CEILING = -0.5, 1.08
+"""T below the floor is marked in a lane under it, so that a poor start does not compress the rest."""
+
+LINE_OF_LANE, MOST_LANE = 0.09, 0.45
+"""Height in T of a learner's line in the lane, and the largest height of the lane."""
+
+T_LABEL = "T: share of learnable accuracy"
+MOST_INSIDE = 6
+"""Largest number of learners for which the legend fits inside the axes."""
+
+LONG_NAME, NAMED_WORLDS = 45, 5
+
+
+def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Plot T against sample size for one world: mean, standard error, lines at 0 and 1.
+
+    Marks in the grey lane under the axis are means of T below −0.5. The reference `limit` is a grey line with a band.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Results of one world, as `learning_curve` or a store gives them.
+    ax : Axes, optional
+        Where to draw (default: a new figure).
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from ciabench import CIAFamily, NaiveBayes, learning_curve
+    >>> rows = learning_curve(
+    ...     CIAFamily(n=10, k=2, b=0.9), {"NaiveBayes": NaiveBayes()}, sizes=[30, 300], trials=5, random_state=0
+    ... )
+    >>> plot_curves(rows).get_ylabel()
+    'T: share of learnable accuracy'
+    """
+    rows = read(rows).rows
+    names = list(dict.fromkeys(rows[WORLD]))
+    if len(names) != 1:
+        shown = ", ".join(names[:NAMED_WORLDS]) + (", …" if len(names) > NAMED_WORLDS else "")
+        held = f"the rows hold {len(names)}: {shown}" if names else "there are no rows"
+        raise ParameterError(f'plot_curves draws one world, and {held}; select one with rows["world"] == name.')
+    curves = learning_curves(rows)
+    if ax is None:
+        _, ax = plt.subplots(figsize=alone_size(curves), layout="constrained")
+    draw_alone(curves, rows["learner"].unique(), ax)
+    return ax
+
+
+def alone_size(curves: pd.DataFrame) -> tuple[float, float]:
+    """Size in inches of a figure of one world: wider if its legend stands beside the axes."""
+    return 7.4 if _is_long(curves) else 5.6, 4.0
+
+
+def _is_long(curves: pd.DataFrame) -> bool:
+    return curves["learner"].nunique() > MOST_INSIDE
+
+
+def draw_alone(curves: pd.DataFrame, learners: Collection[str], ax: Axes) -> None:
+    """Draw the `learning_curves` of one world with a legend, beside the axes if it is long."""
+    draw_panel(curves, learners, below_floor(curves), ax)
+    handles, names = legend_entries([ax])
+    if _is_long(curves):
+        ax.legend(handles, names, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    else:
+        bottom = ax.get_ylim()[0]
+        lane = (FLOOR - bottom) / (CEILING - bottom)
+        ax.legend(handles, names, loc="best", bbox_to_anchor=(0, lane, 1, 1 - lane), frameon=False)
+    make_readable(ax)
+
+
+def below_floor(curves: pd.DataFrame) -> list[str]:
+    """Learners with a mean below the floor: each has a line of its own in the lane."""
+    return in_order(curves[curves["t"] < FLOOR]["learner"])
+
+
+def draw_panel(curves: pd.DataFrame, learners: Collection[str], lane: Sequence[str], ax: Axes) -> None:
+    """Draw the curves of one world; `learners` are all of the figure, `lane` those that it has a lane for."""
+    scheme = scheme_of(ax)
+    above = TransformedBbox(Bbox([[0, FLOOR], [1, CEILING]]), ax.get_yaxis_transform())
+    for level in (0, 1):
+        ax.axhline(level, color=shade(scheme, 35), linewidth=0.8, zorder=0)
+    for learner in in_order(curves["learner"]):
+        curve = curves[curves["learner"] == learner]
+        size, t, error = (curve[column].to_numpy(dtype=float) for column in ("size", "t", "t_sem"))
+        look = style(learner, learners, scheme)
+        if learner in REFERENCES:
+            drawn = [
+                *ax.plot(size, t, label=plain(learner), linewidth=1, zorder=1.5, **look),
+                ax.fill_between(size, t - error, t + error, color=look["color"], alpha=0.25, linewidth=0, zorder=1),
+            ]
+        else:
+            drawn = list(
+                ax.errorbar(
+                    size, t, yerr=error, label=plain(learner), markersize=4.5, linewidth=1.4, elinewidth=1, **look
+                ).get_children()
+            )
+        for artist in drawn:
+            artist.set_clip_box(above)
+    _draw_lane(curves[curves["t"] < FLOOR], learners, lane, ax)
+    ax.set(xlabel="training examples", ylabel=T_LABEL)
+    mark_sizes(ax, sorted(curves["size"].unique()))
+    put_title(dress(ax), curves[WORLD].iloc[0])
+
+
+def _draw_lane(below: pd.DataFrame, learners: Collection[str], lane: Sequence[str], ax: Axes) -> None:
+    """Set up the y axis with a lane under the floor, in which every learner marks the sizes at which it is below."""
+    scheme, line = scheme_of(ax), min(LINE_OF_LANE, MOST_LANE / max(len(lane), 1))
+    bottom = FLOOR - line * len(lane)
+    if lane:
+        ax.axhspan(bottom, FLOOR, color=shade(scheme, 9), linewidth=0, zorder=0)
+    for learner, found in below.groupby("learner"):
+        look = {**style(str(learner), learners, scheme), "linestyle": "none", "markerfacecolor": scheme.paper}
+        heights = np.full(len(found), FLOOR - line * (lane.index(str(learner)) + 0.5))
+        ax.plot(found["size"], heights, markersize=4, clip_on=False, **look)
+    ax.set_ylim(bottom, CEILING)
+    ax.set_yticks([(bottom + FLOOR) / 2, 0, 0.5, 1], ["< −0.5" if lane else "−0.5", "0", "0.5", "1"])
+
+
+def put_title(ax: Axes, world: str) -> None:
+    """Describe a family in words, with its name in small print below; any other world has its name as the title."""
+    description = paper.description(world)
+    if description is None:
+        ax.set_title(plain(textwrap.fill(world, LONG_NAME)))
+        return
+    side = rcParams["axes.titlelocation"]
+    small = 0.85 * float(ax.xaxis.label.get_fontsize())
+    ax.set_title(description, pad=rcParams["axes.titlepad"] + 1.2 * small)
+    ax.annotate(
+        world,
+        ({"left": 0, "center": 0.5, "right": 1}[side], 1),
+        xycoords="axes fraction",
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha=side,
+        va="bottom",
+        fontsize=small,
+        color=shade(scheme_of(ax), 70),
+    )
