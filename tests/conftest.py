@@ -1,9 +1,23 @@
 import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 from hypothesis import settings
 from selenium import webdriver
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of several test processes would wait for each other
+
+COMPILE = """
+from ciabench.lab.compute.workers import prepare
+from ciabench.lab.plan.learner import LEARNERS, resolve
+from ciabench.lab.plan.plan import Plan
+
+if __name__ == "__main__":
+    learners = tuple(resolve(use, use, {}) for use in LEARNERS.builtins())
+    prepare(Plan(seed=0, trials=0, sizes=(), worlds=(), learners=learners), jobs=2)
+"""
 
 settings.register_profile("same every time", derandomize=True)
 settings.register_profile("explore", print_blob=True)
@@ -23,6 +37,12 @@ FLAGS = (
     "disable-sync",
     "window-size=1300,1000",
 )
+
+
+def pytest_sessionstart(session):
+    """Compile the kernels of all learners before test processes start, which would each compile them."""
+    if session.config.getoption("numprocesses", 0) and not hasattr(session.config, "workerinput"):
+        subprocess.run([sys.executable, "-c", COMPILE], check=True)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Small forms of `load.py`; times and memory are measured by `make soak`."""
 
+import pytest
 from harness import asked
 from load import filled, measure_leak
 
@@ -18,6 +19,7 @@ def test_rows_are_the_same_in_small_pieces_and_in_one(tmp_path, monkeypatch):
     assert "cells   60 of 60\n" in asked("status", path).stdout
 
 
+@pytest.mark.soak
 def test_memory_of_driver_workers_and_guards_is_measured(capsys):
     measure_leak(100, workers=1)
     assert capsys.readouterr().out.startswith("100 cells with a no-op learner: driver ")

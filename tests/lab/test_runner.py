@@ -78,7 +78,11 @@ def deadly(plan, tmp_path):
 @pytest.mark.filterwarnings("default")  # those of Dask's own threads would stop its nannies
 @pytest.mark.parametrize(
     ("backend", "always"),
-    [("processes", False), pytest.param("processes", True, marks=pytest.mark.soak), ("dask", False)],
+    [
+        ("processes", False),
+        pytest.param("processes", True, marks=pytest.mark.soak),
+        pytest.param("dask", False, marks=pytest.mark.soak),
+    ],
 )
 def test_a_worker_that_dies_costs_a_retry_and_a_deadly_cell_itself(plan, deadly, backend, always):
     with pool(backend, jobs=2) as workers:

@@ -270,7 +270,7 @@ def test_worlds_of_every_kind_run_in_one_experiment_and_are_told_apart(small, tm
     ]
     learners = ["NaiveBayes", "own_worlds:ByColour"]
     counts = run_experiment(
-        small(families=[], worlds=worlds, learners=learners, sizes=[10, 60]), tmp_path, progress="silent", jobs=2
+        small(families=[], worlds=worlds, learners=learners, sizes=[10, 60]), tmp_path, progress="silent"
     )
     rows = read(tmp_path / "small.db").rows
     names = ["CIA(5, 2, 0.9)", "CIA(5, 2, 0.9, min_headroom=0.05)", "passed/past (corpus=corpus)", "Coins"]
