@@ -34,7 +34,7 @@ def main() -> None:
     lines = []
     for seed in range(SEEDS):
         rows = with_missing(truth.sample(size, random_state=seed), SHARE, seed)
-        fitted = BeliefNetwork(truth.edges, states=truth.states, n_init=1).fit(rows)
+        fitted = BeliefNetwork(truth.edges, states=truth.states, n_init=1, random_state=seed).fit(rows)
         errors = [np.abs(theta - truth._theta).mean() for theta in (fitted._theta, counted(truth, rows))]
         lines.append({"seed": seed, "EM": errors[0], "counted": errors[1], "E steps": fitted.n_iter_})
         print(f"seed {seed}: EM {errors[0]:.5f}, counted {errors[1]:.5f}, {fitted.n_iter_} E steps", flush=True)

@@ -42,8 +42,8 @@ def measured(path: Path) -> dict[str, object]:
         "TAN": NetworkClassifier(),
         "textbook": TextbookTAN(),
         "naive Bayes": NetworkClassifier(structure=[("y", name) for name in X.columns]),
-        "EM": on_bits(EM(n_init=5, tol=1e-4), n_classes),
-        "Winnow": on_bits(Winnow(n_passes="auto"), n_classes),
+        "EM": on_bits(EM(n_init=5, tol=1e-4, random_state=SEED), n_classes),
+        "Winnow": on_bits(Winnow(n_passes="auto", random_state=SEED), n_classes),
         "logistic": on_bits(LogisticRegression(max_iter=1000), n_classes),
     }
     rows = learning_curve(Table(X, y), learners, sizes=[len(table)], trials=TRIALS, random_state=SEED)
