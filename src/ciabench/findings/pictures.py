@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
+from ciabench.findings import paper
 from ciabench.findings.curves import paired_differences
 from ciabench.findings.looks import (
     MARKERS,
@@ -56,11 +57,13 @@ def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None
     """
     ax = _new() if ax is None else ax
     groups = list(paired_differences(read(rows).rows, first, second).groupby(WORLD, sort=False))
+    words = [paper.description(str(world)) or str(world) for world, _ in groups]
+    names = words if len(set(words)) == len(words) else [str(world) for world, _ in groups]
     scheme = scheme_of(ax)
-    for place, ((world, found), color) in enumerate(zip(groups, shades(scheme, len(groups)), strict=True)):
+    for place, ((_, found), color) in enumerate(zip(groups, shades(scheme, len(groups)), strict=True)):
         size, middle, low, high = (found[column].to_numpy() for column in ("size", "difference", "low", "high"))
         ax.plot(
-            size, middle, color=color, marker=MARKERS[place % len(MARKERS)], markersize=4.5, label=plain(str(world))
+            size, middle, color=color, marker=MARKERS[place % len(MARKERS)], markersize=4.5, label=plain(names[place])
         )
         ax.fill_between(size, low, high, color=color, alpha=0.15, linewidth=0)
     ax.axhline(0, color=shade(scheme, 60), linewidth=0.8, zorder=0)
