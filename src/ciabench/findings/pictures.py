@@ -28,6 +28,9 @@ from ciabench.learners.latent_class import LatentClass
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Scorer
 
+MOST_ABOVE = 3
+"""Largest number of worlds that a legend above the axes names."""
+
 
 def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None = None) -> Axes:
     """Plot T of one learner minus T of another against sample size, with 95% intervals, one line per world.
@@ -80,7 +83,10 @@ def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None
             va="top" if sign == "↑" else "bottom",
         )
     ax.margins(y=0.15)
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    if len(groups) <= MOST_ABOVE:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     make_readable(dress(ax))
     return ax
 
