@@ -20,6 +20,7 @@ from ciabench.findings.departures import (
     departures_of,
     kind_of,
     leads_by_departure,
+    measured,
 )
 from ciabench.findings.looks import (
     COLORS,
@@ -98,17 +99,19 @@ def plot_departures(
     'T of EM − T of Winnow'
     """
     rows = read(rows).rows
-    size = int(rows["size"].max()) if size is None else size
+    if size is None:
+        own = measured(rows)
+        size = int((rows if own.empty else own)["size"].max())
     leads = leads_by_departure(rows, first, second, size)
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
     kinds, floor = list(leads["kind"].unique()), LOWEST_LEAD - 0.05
-    for kind, own in leads.groupby("kind", sort=False):
+    for kind, of_kind in leads.groupby("kind", sort=False):
         look = _look(str(kind), kinds)
-        shown = own["lead"].clip(LOWEST_LEAD, HIGHEST_LEAD)
-        ax.plot(own[DEPARTURE], shown, ".", color=look["color"], markersize=2.5, alpha=0.35, zorder=1)
-        _draw_groups(ax, own[DEPARTURE], own["lead"], str(kind), look)
-        _draw_crossing(ax, crossing(own), floor - LINE_OF_LANE * (kinds.index(str(kind)) + 0.5), look)
+        shown = of_kind["lead"].clip(LOWEST_LEAD, HIGHEST_LEAD)
+        ax.plot(of_kind[DEPARTURE], shown, ".", color=look["color"], markersize=2.5, alpha=0.35, zorder=1)
+        _draw_groups(ax, of_kind[DEPARTURE], of_kind["lead"], str(kind), look)
+        _draw_crossing(ax, crossing(of_kind), floor - LINE_OF_LANE * (kinds.index(str(kind)) + 0.5), look)
     _dress(ax, TICKS)
     ax.set_ylabel(plain(f"T of {first} − T of {second}"))
     ax.axhline(0, color=shade(scheme_of(ax), 35), linewidth=0.8, zorder=0)
@@ -124,7 +127,8 @@ def plot_departures(
 
 def departures_figure(rows: pd.DataFrame) -> Figure:
     """Draw the leads, T of every learner against the departure, and T against sample size for every kind of world."""
-    if departures_of(rows).empty:
+    rows = measured(rows)
+    if rows.empty:
         raise StoreError('no departures are known; ask for them with references = ["projection"].')
     learners, kinds = in_order(rows["learner"]), list(dict.fromkeys(map(kind_of, rows[WORLD])))
     width = max(len(learners), len(kinds), 2)
@@ -145,6 +149,7 @@ def departures_figure(rows: pd.DataFrame) -> Figure:
 
 def departure_table(rows: pd.DataFrame) -> pd.DataFrame:
     """T of every learner by model, at the largest size, with the model's departure: what the figure shows."""
+    rows = measured(rows)
     chosen = rows[rows["size"] == rows["size"].max()]
     wide = chosen.pivot(index=MODEL, columns="learner", values="t")
     return departures_of(rows).to_frame().join(wide, how="inner").reset_index()
