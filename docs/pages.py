@@ -18,7 +18,7 @@ from ciabench.cli import main
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "experiments"
 GALLERY = HERE / "gallery"
-ROOMS = {"world": "Worlds", "learners": "Learners", "lab": "Experiments", "findings": "Findings"}
+ROOMS = {"world": "Worlds", "learners": "Learners", "encoder": "Tables", "lab": "Experiments", "findings": "Findings"}
 """Titles of the packages that public names come from; another package appears under its own name."""
 
 HOOKS = ("check_training_data", "check_next_data", "check_rows", "set_rule", "start", "learn")
@@ -115,7 +115,7 @@ def public_names() -> str:
     lines = [".. currentmodule:: ciabench", ""]
     for room, found in names.items():
         title = ROOMS.get(room, room.capitalize())
-        lines += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: api", ""]
+        lines += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: api", "   :nosignatures:", ""]
         lines += [*(f"   {name}" for name in found), ""]
     return "\n".join(lines)
 

@@ -15,5 +15,10 @@ def test_python_block_runs(block, tmp_path, monkeypatch):
     exec(compile(block, README.name, "exec"), {"__name__": "__main__"})
 
 
-def test_readme_has_blocks():
-    assert BLOCKS
+def test_first_example_prints_what_readme_and_start_page_say(capsys):
+    exec(compile(BLOCKS[0], README.name, "exec"), {"__name__": "__main__"})
+    printed = re.findall(r"T = (\d\.\d{3})", capsys.readouterr().out)
+    em, winnow = printed
+    assert f"# EM: {em}, Winnow: {winnow}" in README.read_text(encoding="utf-8")
+    start = (README.parent / "docs" / "start.md").read_text(encoding="utf-8")
+    assert f"It prints T = {em} for EM and {winnow} for Winnow" in start

@@ -95,6 +95,25 @@ def test_without_results_a_name_means_the_reference_rows_and_says_so(empty_folde
     assert "no reference rows of 'larger'" in larger.output
 
 
+def test_the_page_of_reference_rows_is_written_into_results_and_not_into_the_package(empty_folder):
+    result = run("report", "beyond")
+    assert "results/beyond.html: open it in a browser." in result.output
+    assert Path("results/beyond.html").exists()
+    assert not (ROOT / "results" / "reference" / "beyond.html").exists()
+
+
+def test_a_table_is_not_exported_again(empty_folder):
+    result = run("export", "paper", "--to", "csv")
+    assert result.exit_code == 2
+    assert "paper.csv.gz is a table already: copy it, or give a store." in result.output
+
+
+def test_what_is_neither_a_file_nor_an_experiment_is_answered_with_the_names_of_experiments(empty_folder):
+    result = run("run", "papers")
+    assert result.exit_code == 2
+    assert f"papers: there is no such file, and no such experiment among {', '.join(EXPERIMENTS)}." in result.output
+
+
 def test_reference_rows_are_those_of_the_repository():
     rows = ciabench.reference("paper")
     assert rows.groupby("world")["trial"].nunique().tolist() == [300] * 6

@@ -175,6 +175,17 @@ def test_the_figure_shows_every_kind_and_is_written_with_its_numbers(tmp_path, m
     assert len(table) == 2 * 12
 
 
+def test_rows_of_another_experiment_with_other_sizes_and_learners_are_left_out_of_the_figure(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "FORMATS", ("svg",))
+    rows = made_rows({"Tree": 0.2}, trials=12, lows=(0.0,))
+    others = rows[(rows["learner"] == "EM") & (rows["size"] == 1000)].drop(columns="departure")
+    others = pd.concat([others.assign(size=3000), others.assign(learner="COV")])
+    write_figures(combined([rows, others]), tmp_path)
+    table = pd.read_csv(tmp_path / "departures.csv")
+    assert list(table.columns) == ["world", "trial", "departure", "EM", "Winnow", "projection"]
+    assert table.notna().all(axis=None)
+
+
 def test_without_departures_there_is_nothing_to_draw():
     rows = made_rows(trials=3).drop(columns="departure")
     with pytest.raises(StoreError, match="departure is known"):

@@ -43,7 +43,7 @@ def written_worlds(folder, count):
 
 def names_of(figure):
     """Names of the worlds of all panels, under their titles."""
-    return [ax.texts[0].get_text() for ax in figure.axes if ax.axison]
+    return [ax.texts[0].get_text().removesuffix(", difficulty 0.9") for ax in figure.axes if ax.axison]
 
 
 def marks_in_lane(ax):
@@ -53,7 +53,10 @@ def marks_in_lane(ax):
 def test_curves_show_means_errors_and_a_legend(made_rows):
     rows = made_rows(LEARNERS)
     ax = plot_curves(rows)
-    assert (ax.get_title(), ax.texts[0].get_text()) == ("10 attributes, 2 hidden values", "CIA(10, 2, 0.9)")
+    assert (ax.get_title(), ax.texts[0].get_text()) == (
+        "10 attributes, 2 hidden values",
+        "CIA(10, 2, 0.9), difficulty 0.9",
+    )
     assert ax.get_ylabel() == "T: share of learnable accuracy"
     drawn = {container.get_label(): container.lines[0].get_ydata() for container in ax.containers}
     np.testing.assert_allclose(drawn["EM"], rows.groupby(["learner", "size"])["t"].mean()["EM"])
@@ -76,6 +79,13 @@ def test_marks_below_the_axis_neither_hide_each_other_nor_change_their_learners_
     assert min(gaps) > 4 * ax.figure.dpi / 72  # the width of a mark
     assert ax.get_ylim()[0] < min(line.get_ydata()[0] for line in lines) < FLOOR
     assert "< −0.5" in [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_what_is_below_the_floor_is_marked_in_the_lane_only(made_rows):
+    ax = plot_curves(made_rows({"EM": {10: FLOOR - 0.01, 100: 0.2}}))
+    (curve,) = ax.containers
+    assert curve.lines[0].get_markevery() == [1]
+    assert [len(line.get_xdata()) for line in marks_in_lane(ax)] == [1]
 
 
 def test_curves_do_not_enter_the_lane(made_rows):
@@ -191,6 +201,10 @@ def test_figures_are_the_same_again(made_rows, tmp_path):
         write_figures(rows.iloc[:0], tmp_path)
 
 
+@pytest.mark.skipif(
+    looks.LAST_RESORT not in font_manager.get_font_names(),
+    reason="matplotlib before 3.11 has no font of last resort, and warns of characters that no font has",
+)
 def test_names_in_any_script_are_drawn_without_warnings(made_rows, tmp_path):
     rows = made_rows({CHINESE: {10: 0.1, 100: 0.5}, "EM ✓ 😀": {10: 0.1, 100: 0.4}}, trials=3, world="世界 एक")
     with warnings.catch_warnings():

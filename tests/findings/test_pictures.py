@@ -28,7 +28,7 @@ def test_pictures_are_public():
 def test_difference_has_a_line_per_world_in_their_order(made_rows):
     rows = pd.concat([made_rows(LEARNERS, world="$zebra$"), made_rows(LEARNERS)], ignore_index=True)
     ax = plot_difference(rows, "EM", "Winnow")
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [r"\$zebra\$", "CIA(10, 2, 0.9)"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [r"\$zebra\$", "10 attributes, 2 hidden values"]
     found = paired_differences(rows, "EM", "Winnow")
     np.testing.assert_allclose(ax.lines[0].get_ydata(), found[found["world"] == "$zebra$"]["difference"])
     with pytest.raises(StoreError, match="no rows of a learner called 'COV'"):

@@ -41,9 +41,7 @@ def _part(context: click.Context, parameter: click.Parameter, value: str) -> tup
     help="Compute every N-th trial, from the I-th; see ciabench merge.",
 )
 @click.option("--retry-failed", is_flag=True, help="Recompute scores that failed before.")
-@click.option(
-    "--allow-imports", is_flag=True, help="Import the classes named in a file from elsewhere, which runs their code."
-)
+@click.option("--allow-imports", is_flag=True, help="Import classes, which runs their code, for a file from elsewhere.")
 @click.option(
     "--backend",
     default="processes",
@@ -57,13 +55,13 @@ def _part(context: click.Context, parameter: click.Parameter, value: str) -> tup
 def run(
     file: Path | None, source: Path | None, trials: int | None, allow_imports: bool, quiet: bool, **options: Any
 ) -> None:
-    """Run an experiment, or resume it: only what is missing is computed.
+    """Run an experiment, or resume it.
 
-    FILE is an experiment file, or the name of one that comes with ciabench (`ciabench experiments` lists them). The
-    file is a view, the store a memory: results of what is removed from the file stay in the store, and reappear when
-    the file asks for them again. Learners and worlds named as "package.module:Class" are imported, which runs their
-    code; imported modules are listed first. For files outside the current folder, and for --from, --allow-imports is
-    required.
+    FILE is an experiment file, or the name of one that comes with ciabench (`ciabench experiments` lists them). Only
+    what is missing is computed. The file is a view, the store a memory: results of what is removed from the file stay
+    in the store, and reappear when the file asks for them again. Learners and worlds named as "package.module:Class"
+    are imported, which runs their code; imported modules are listed first. For files outside the current folder, and
+    for --from, --allow-imports is required.
     """
     experiment = _experiment(file, source, trials)
     if imports := ", ".join(experiment.imports()):
@@ -81,7 +79,7 @@ def run(
 @click.option("--trials", type=click.IntRange(min=1), help="Trials per family (default: 100).")
 @example("ciabench paper --trials 20")
 def paper(out: Path, jobs: int | None, trials: int | None) -> None:
-    """Reproduce the paper: run its experiments, draw its figures, test its claims and write a web page.
+    """Reproduce the paper: experiments, figures, claims, web page.
 
     Results, figures/, claims.md, claims.json and report.html are written to the result folder; an interrupted command
     resumes where it left off. The exit code does not depend on the verdicts; see `ciabench claims` for that.
@@ -107,7 +105,10 @@ def paper(out: Path, jobs: int | None, trials: int | None) -> None:
 @main.command()
 @example("ciabench experiments")
 def experiments() -> None:
-    """List the experiments that come with ciabench: what each shows, and how long it takes."""
+    """List the experiments that come with ciabench.
+
+    For each of them: what it shows, and about how long it takes on two cores.
+    """
     from rich.console import Console
     from rich.table import Table
 
@@ -125,7 +126,10 @@ def experiments() -> None:
 @click.argument("file", default="mine.toml", type=click.Path(path_type=Path, dir_okay=False))
 @example("ciabench init mine.toml")
 def init(file: Path) -> None:
-    """Write a commented experiment file to start from (default: mine.toml)."""
+    """Write a commented experiment file to start from.
+
+    FILE is mine.toml unless another name is given; a file that exists is never overwritten.
+    """
     template = files("ciabench.cli").joinpath("mine.toml").read_bytes()
     try:
         with file.open("xb") as written:
@@ -161,7 +165,12 @@ def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     if file is not None and source is None:
-        experiment = experiment_files.load(file if file.exists() else shipped.experiments().get(str(file), file))
+        known = shipped.experiments()
+        found = file if file.exists() else known.get(str(file))
+        if found is None:
+            names = ", ".join(known)
+            raise click.UsageError(f"{file}: there is no such file, and no such experiment among {names}.")
+        experiment = experiment_files.load(found)
     elif source is not None and file is None:
         experiment = experiment_files.validate(spec_of(source), str(source))
     else:

@@ -24,7 +24,10 @@ SHOWN_FAILURES = 10
 @click.argument("source", type=SOURCE)
 @example("ciabench status paper")
 def status(source: Path) -> None:
-    """Show progress and failures of an experiment, from its store or an exported table."""
+    """Show progress and failures of an experiment.
+
+    SOURCE is a store or an exported table, or the name of an experiment that comes with ciabench.
+    """
     from ciabench.lab.storage.rows import is_table, read
     from ciabench.lab.storage.store import Store
 
@@ -59,10 +62,10 @@ def _status_lines(counts: "Counts", failures: "list[Failure]") -> list[str]:
 @click.option("--out", required=True, type=FILE_TO_WRITE, help="Store to write; it must not exist.")
 @example("ciabench merge one/paper.db two/paper.db --out results/paper.db")
 def merge(sources: tuple[Path, ...], out: Path) -> None:
-    """Merge stores of the same seed into one, as if a single run had computed all.
+    """Merge stores of the same seed into one.
 
-    The stores hold different trials (`ciabench run --part`), worlds, sizes or learners. What two of them share must be
-    bit-identical, except for timings.
+    The result is what a single run would have computed. The stores hold different trials (`ciabench run --part`),
+    worlds, sizes or learners. What two of them share must be bit-identical, except for timings.
     """
     from ciabench.lab.storage.merge import merge as merge_stores
 
@@ -80,10 +83,16 @@ def merge(sources: tuple[Path, ...], out: Path) -> None:
 def export(
     store: Path, form: Literal["csv", "json", "parquet"], out: Path | None, no_timings: bool, everything: bool
 ) -> None:
-    """Write the rows of a store as a table, with the information needed to reproduce it."""
+    """Write the rows of a store as a table.
+
+    What is needed to reproduce and check it is written beside it, with the ending .json.
+    """
     from ciabench.lab.storage import export as tables
+    from ciabench.lab.storage.rows import is_table
     from ciabench.lab.storage.store import Store
 
+    if is_table(store):
+        raise click.UsageError(f"{store} is a table already: copy it, or give a store.")
     with Store(store) as opened:
         view = opened.everything() if everything else opened.view()
         if out is not None:
@@ -102,7 +111,11 @@ def export(
 @click.option("--out", default="results/figures", show_default=True, type=FILE, help="Output folder.")
 @example("ciabench figures paper --out results/figures")
 def figures(sources: tuple[Path, ...], out: Path) -> None:
-    """Draw the curves of every world, and an overview of all: PNG, SVG and PDF, with the data as CSV."""
+    """Draw the curves of every world, and an overview of all.
+
+    SOURCES are stores or exported tables, or names of experiments that come with ciabench. Each figure is written as
+    PNG, SVG and PDF, with its data as CSV.
+    """
     draw(combined_rows(sources), out)
 
 
@@ -112,23 +125,32 @@ def figures(sources: tuple[Path, ...], out: Path) -> None:
 @click.option("--markdown", "markdown_file", type=FILE_TO_WRITE, help="Write the tables to this file as Markdown.")
 @example("ciabench claims paper omitted --markdown results/claims.md")
 def claims(sources: tuple[Path, ...], json_file: Path | None, markdown_file: Path | None) -> None:
-    """Test the paper's claims on results (stores or tables); exit with 1 if one is not reproduced."""
+    """Test the paper's claims on results.
+
+    SOURCES are stores or exported tables, or names of experiments that come with ciabench. The exit code is 1 if a
+    claim is not reproduced.
+    """
     findings = judge(combined_rows(sources), json_file, markdown_file)
     sys.exit(1 if any(finding.verdict == "not reproduced" for finding in findings) else 0)
 
 
 @main.command()
 @click.argument("sources", nargs=-1, required=True, type=SOURCE)
-@click.option("--out", type=FILE_TO_WRITE, help="Output file (default: beside the first source, as .html).")
+@click.option(
+    "--out", type=FILE_TO_WRITE, help="Output file (default: beside the first source; of reference rows: in results/)."
+)
 @example("ciabench report paper spelling --out results/report.html")
 def report(sources: tuple[Path, ...], out: Path | None) -> None:
-    """Write a web page with curves, differences, claims, failures and provenance.
+    """Write a web page of results.
 
-    The page combines all sources, stores and exported tables, and opens in any browser.
+    It shows curves, differences, claims, failures and provenance, and opens in any browser. SOURCES are stores or
+    exported tables, or names of experiments that come with ciabench; the page combines all of them.
     """
     from ciabench.findings.report import write_report
+    from ciabench.lab import shipped
 
-    path = out or sources[0].parent / f"{sources[0].name.partition('.')[0]}.html"
+    folder = Path("results") if shipped.is_reference(sources[0]) else sources[0].parent
+    path = out or folder / f"{sources[0].name.partition('.')[0]}.html"
     write_report(sources, path)
     click.echo(f"{path}: open it in a browser.")
 
@@ -139,7 +161,10 @@ def report(sources: tuple[Path, ...], out: Path | None) -> None:
 @click.option("--exact", is_flag=True, help="Require the rows that both have to be bit-identical.")
 @example("ciabench compare results/paper.db results/reference/paper.csv.gz")
 def compare(new: Path, baseline: Path, exact: bool) -> None:
-    """Compare the T curves of two results (stores or tables); exit with 1 if one has changed."""
+    """Compare the T curves of two sets of results.
+
+    NEW and BASELINE are stores or exported tables. The exit code is 1 if a curve has changed.
+    """
     from ciabench.findings import regression
 
     comparison = regression.compare(new, baseline, exact=exact)

@@ -17,11 +17,13 @@ from ciabench.cli.group import example, main
 @click.option("--jobs", type=click.IntRange(min=1), help="Worker processes (default: one per core).")
 @example('ciabench spelling --try "I did not know ___ to laugh or cry" --pair weather,whether')
 def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: int | None) -> None:
-    """Choose between easily confused words: accuracy in % on held-out documents, or the word that fits a blank.
+    """Choose between easily confused words in real text.
+
+    Prints the accuracy of every learner, in %, on held-out documents or, with --try, the word that fits a blank.
 
     * marks a learner significantly above the majority, ° one below it (paired test over five splits, 5% level). †
-    marks one whose best optimum only one of its restarts reached in at least one split, so that there may be a better
-    one.
+    marks one whose best optimum was reached by only one of its restarts in at least one split, so that there may be a
+    better one.
     """
     from rich.console import Console
 

@@ -20,8 +20,22 @@ from ciabench.findings.departures import (
     departures_of,
     kind_of,
     leads_by_departure,
+    measured,
 )
-from ciabench.findings.looks import COLORS, MARKERS, dress, in_order, make_readable, mark_sizes, plain, scheme_of, style
+from ciabench.findings.looks import (
+    COLORS,
+    KNOWN,
+    box,
+    dress,
+    in_order,
+    make_readable,
+    mark_sizes,
+    plain,
+    scheme_of,
+    shade,
+    style,
+)
+from ciabench.findings.panels import CEILING, FLOOR, T_LABEL
 from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.view import STATED, WORLD
 
@@ -29,11 +43,14 @@ GROUPS = 8
 """Groups of equally many models, by departure, whose means are drawn."""
 
 TICKS, FEW_TICKS = (0, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10), (0, 0.1, 0.5, 1, 2, 5, 10)
-KIND_COLORS = [COLORS[place] for place in (6, 3, 5, 1, 7, 4, 0, 2)]
-"""First those that the learners of the figure do not have."""
+KIND_COLORS, KIND_MARKERS = COLORS[len(KNOWN) :], ("s", "D", "P", "X", "p", "*")
+"""Colours that no known learner has, and markers that EM, Winnow and NaiveBayes do not have."""
 
-LOWEST_LEAD, HIGHEST_LEAD = -1.4, 0.75
+LOWEST_LEAD, HIGHEST_LEAD = -1.05, 0.75
 """Leads of single models beyond these are drawn at the edge."""
+
+LINE_OF_LANE = 0.12
+"""Height of a kind's line in the lane below, which shows where its lead is lost."""
 
 PROJECTION = STATED[DEPARTURE]
 IN_WORDS = {
@@ -51,8 +68,8 @@ def plot_departures(
 ) -> Axes:
     """Plot the lead of one learner over another against the departure from the binary model, by kind of world.
 
-    Small points are models; large ones are means of groups of models with their standard errors. Bars below are 95%
-    intervals of the departure at which a kind's lead is lost.
+    Small points are models; large ones are means of groups of models with their standard errors. Bars in the grey lane
+    are 95% intervals of the departure at which a kind's lead is lost.
 
     Parameters
     ----------
@@ -82,30 +99,36 @@ def plot_departures(
     'T of EM − T of Winnow'
     """
     rows = read(rows).rows
-    size = int(rows["size"].max()) if size is None else size
+    if size is None:
+        own = measured(rows)
+        size = int((rows if own.empty else own)["size"].max())
     leads = leads_by_departure(rows, first, second, size)
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
-    kinds = list(leads["kind"].unique())
-    for kind, own in leads.groupby("kind", sort=False):
+    kinds, floor = list(leads["kind"].unique()), LOWEST_LEAD - 0.05
+    for kind, of_kind in leads.groupby("kind", sort=False):
         look = _look(str(kind), kinds)
-        shown = own["lead"].clip(LOWEST_LEAD, HIGHEST_LEAD)
-        ax.plot(own[DEPARTURE], shown, ".", color=look["color"], markersize=2.5, alpha=0.35, zorder=1)
-        _draw_groups(ax, own[DEPARTURE], own["lead"], str(kind), look)
-        _draw_crossing(ax, crossing(own), LOWEST_LEAD + 0.1 * kinds.index(str(kind)), look)
+        shown = of_kind["lead"].clip(LOWEST_LEAD, HIGHEST_LEAD)
+        ax.plot(of_kind[DEPARTURE], shown, ".", color=look["color"], markersize=2.5, alpha=0.35, zorder=1)
+        _draw_groups(ax, of_kind[DEPARTURE], of_kind["lead"], str(kind), look)
+        _draw_crossing(ax, crossing(of_kind), floor - LINE_OF_LANE * (kinds.index(str(kind)) + 0.5), look)
     _dress(ax, TICKS)
     ax.set_ylabel(plain(f"T of {first} − T of {second}"))
-    ax.axhline(0, color="0.5", linewidth=0.8, zorder=0)
-    ax.set_ylim(LOWEST_LEAD - 0.1, HIGHEST_LEAD + 0.05)
-    ax.set_title(plain(f"lead of {first} over {second}, {size:,} training examples; bars below: where it is lost"))
-    ax.legend(frameon=False)
+    ax.axhline(0, color=shade(scheme_of(ax), 35), linewidth=0.8, zorder=0)
+    bottom = floor - LINE_OF_LANE * len(kinds)
+    ax.axhspan(bottom, floor, color=shade(scheme_of(ax), 9), linewidth=0, zorder=0)
+    ax.set_ylim(bottom, HIGHEST_LEAD + 0.05)
+    ax.set_yticks([(bottom + floor) / 2, -1, -0.5, 0, 0.5], ["lost at", "−1", "−0.5", "0", "0.5"])
+    ax.set_title(plain(f"Lead of {first} over {second} with {size:,} training examples, and where it is lost"))
+    ax.legend(loc="upper right", **box(ax))
     make_readable(ax)
     return ax
 
 
 def departures_figure(rows: pd.DataFrame) -> Figure:
     """Draw the leads, T of every learner against the departure, and T against sample size for every kind of world."""
-    if departures_of(rows).empty:
+    rows = measured(rows)
+    if rows.empty:
         raise StoreError('no departures are known; ask for them with references = ["projection"].')
     learners, kinds = in_order(rows["learner"]), list(dict.fromkeys(map(kind_of, rows[WORLD])))
     width = max(len(learners), len(kinds), 2)
@@ -114,14 +137,19 @@ def departures_figure(rows: pd.DataFrame) -> Figure:
     plot_departures(rows, figure.add_subplot(grid[0, :]))
     for place, learner in enumerate(learners):
         _draw_learner(figure.add_subplot(grid[1, place]), rows, learner, kinds)
+    _share_t(figure.axes[1:])
     for place, kind in enumerate(kinds):
         _draw_kind(figure.add_subplot(grid[2, place]), rows, kind, learners)
+    by_size = figure.axes[1 + len(learners) :]
+    _share_t(by_size)
+    by_size[0].legend(loc="lower right", fontsize="small", **box(by_size[0]))
     make_readable(figure)
     return figure
 
 
 def departure_table(rows: pd.DataFrame) -> pd.DataFrame:
     """T of every learner by model, at the largest size, with the model's departure: what the figure shows."""
+    rows = measured(rows)
     chosen = rows[rows["size"] == rows["size"].max()]
     wide = chosen.pivot(index=MODEL, columns="learner", values="t")
     return departures_of(rows).to_frame().join(wide, how="inner").reset_index()
@@ -130,7 +158,7 @@ def departure_table(rows: pd.DataFrame) -> pd.DataFrame:
 def _look(kind: str, kinds: Sequence[str]) -> dict[str, Any]:
     """Colour and marker of a kind of world."""
     place = list(kinds).index(kind)
-    return {"color": KIND_COLORS[place % len(KIND_COLORS)], "marker": MARKERS[place % len(MARKERS)]}
+    return {"color": KIND_COLORS[place % len(KIND_COLORS)], "marker": KIND_MARKERS[place % len(KIND_MARKERS)]}
 
 
 def _draw_groups(ax: Axes, x: "pd.Series[float]", y: "pd.Series[float]", label: str, look: dict[str, Any]) -> None:
@@ -156,7 +184,6 @@ def _draw_learner(ax: Axes, rows: pd.DataFrame, learner: str, kinds: Sequence[st
     for kind, group in by_kind:
         _draw_groups(ax, group[DEPARTURE], group[learner], str(kind), _look(str(kind), kinds))
     _dress(ax, FEW_TICKS)
-    _dress_t(ax)
     ax.set_title(plain(IN_WORDS.get(learner, learner)), fontsize="medium")
 
 
@@ -167,15 +194,14 @@ def _draw_kind(ax: Axes, rows: pd.DataFrame, kind: str, learners: Sequence[str])
     for learner in in_order(curves["learner"]):
         curve = curves[curves["learner"] == learner]
         if learner == PROJECTION:
-            ax.axhline(float(curve["t"].mean()), color="0.3", linestyle="--", linewidth=1, label="EM's plateau")
+            color = shade(scheme_of(ax), 70)
+            ax.axhline(float(curve["t"].mean()), color=color, linestyle="--", linewidth=1, label="EM's plateau")
             continue
         look = style(learner, learners, scheme_of(ax))
         ax.errorbar(curve["size"], curve["t"], curve["t_sem"], label=plain(learner), capsize=2, markersize=5, **look)
-    _dress_t(ax)
     mark_sizes(ax, curves["size"].unique().tolist())
     ax.set_xlabel("training examples")
     dress(ax).set_title(plain(IN_WORDS.get(kind, kind)), fontsize="medium")
-    ax.legend(frameon=False, fontsize=8, loc="lower right")
 
 
 def _dress(ax: Axes, ticks: Sequence[float]) -> None:
@@ -188,8 +214,13 @@ def _dress(ax: Axes, ticks: Sequence[float]) -> None:
     dress(ax).set_xlabel("departure (nats)")
 
 
-def _dress_t(ax: Axes) -> None:
-    """Set up the axis of T."""
-    for level in (0, 1):
-        ax.axhline(level, color="0.6", linewidth=0.8, zorder=0)
-    ax.set(ylim=(-0.5, 1.08), ylabel="T")
+def _share_t(axes: Sequence[Axes]) -> None:
+    """Give panels in a line the same axis of T, named on the first one."""
+    lowest = min(ax.dataLim.ymin for ax in axes)
+    for ax in axes:
+        for level in (0, 1):
+            ax.axhline(level, color=shade(scheme_of(ax), 35), linewidth=0.8, zorder=0)
+        ax.set_ylim(max(FLOOR, min(0, lowest)) - 0.04, CEILING)
+        ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+        ax.tick_params(labelleft=ax is axes[0])
+    axes[0].set_ylabel(T_LABEL)

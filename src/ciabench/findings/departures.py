@@ -40,6 +40,15 @@ def departures_of(rows: pd.DataFrame) -> "pd.Series[float]":
     return found
 
 
+def measured(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of models whose departure is known, at the sizes and of the learners that it was measured with."""
+    if DEPARTURE not in rows:
+        return rows.iloc[:0]
+    known = rows[rows[DEPARTURE].notna()]
+    of_models = pd.MultiIndex.from_frame(rows[MODEL]).isin(departures_of(rows).index)
+    return rows[of_models & rows["size"].isin(known["size"]) & rows["learner"].isin(known["learner"])]
+
+
 def kind_of(world: str) -> str:
     """Kind of a world: its name up to the bracket.
 

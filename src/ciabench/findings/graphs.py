@@ -5,10 +5,14 @@ from typing import Any
 import matplotlib.pyplot as plt
 import networkx as nx
 from matplotlib.axes import Axes
+from matplotlib.text import Annotation, Text
 
 from ciabench.errors import ParameterError
 from ciabench.findings.looks import COLORS, make_readable, mixed, plain
 from ciabench.learners.network_data import checked_graph
+
+BEND = 0.12
+"""How far a long arrow is bent, as a share of its length."""
 
 SWEEPS = 4
 """How often every layer is sorted by the places of its neighbours."""
@@ -47,14 +51,36 @@ def plot_network(network: Any, ax: Axes | None = None) -> Axes:
         ax = plt.subplots(layout="constrained", figsize=size)[1]
     boxes = {name: _draw_node(ax, name, places[name], bool(graph.nodes[name].get("hidden")), width) for name in graph}
     for parent, child in graph.edges:
-        ends = {"patchA": boxes[parent].get_bbox_patch(), "patchB": boxes[child].get_bbox_patch()}
-        style = {"arrowstyle": "-|>", "color": "0.45", "shrinkA": 0, "shrinkB": 1, "linewidth": 0.9, **ends}
-        ax.annotate("", places[child], places[parent], arrowprops=style, zorder=1)
+        ax.add_artist(_Arrow(boxes[parent], boxes[child], is_long=places[child][1] - places[parent][1] > 1))
     columns = [x for x, _ in places.values()]
     ax.set(xlim=(min(columns) - 0.6, max(columns) + 0.6), ylim=(depth - 0.5, -0.5))
     ax.axis("off")
     make_readable(ax)
     return ax
+
+
+class _Arrow(Annotation):
+    """An arrow between two names in boxes, drawn below them; bent around the layers between if it is long."""
+
+    def __init__(self, parent: Text, child: Text, *, is_long: bool) -> None:
+        style = {
+            "arrowstyle": "-|>",
+            "color": "0.45",
+            "shrinkA": 0,
+            "shrinkB": 1,
+            "linewidth": 0.9,
+            "connectionstyle": f"arc3,rad={BEND if is_long else 0}",
+            "patchA": parent.get_bbox_patch(),
+            "patchB": child.get_bbox_patch(),
+        }
+        super().__init__("", child.get_position(), parent.get_position(), arrowprops=style, zorder=1)
+        self.ends = parent, child
+
+    def draw(self, renderer: Any) -> None:
+        """Place the boxes first: the arrow ends at their edges."""
+        for end in self.ends:
+            end.update_bbox_position_size(renderer)
+        super().draw(renderer)
 
 
 def _draw_node(ax: Axes, name: Any, place: tuple[float, float], is_hidden: bool, width: float) -> Any:

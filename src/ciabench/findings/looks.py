@@ -33,8 +33,19 @@ STYLE = {
 }
 """Settings of matplotlib for the figures that are written to files; `plot_*` use those of the user."""
 
-COLORS = ("#0072B2", "#BC8408", "#D55E00", "#009E73", "#C575A2", "#4A96C2", "#882255", "#332288", "#8C6D1F")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+COLORS = (
+    "#0072B2",
+    "#BC8408",
+    "#D55E00",
+    "#009E73",
+    "#C575A2",
+    "#4A96C2",
+    "#882255",
+    "#332288",
+    "#117733",
+    "#6B4E16",
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "p")
 LINES = (
     "-",
     (0, (5, 1.5)),
@@ -46,12 +57,12 @@ LINES = (
     ":",
     (0, (8, 2, 1, 2)),
 )
-"""Cycles of nine colours, seven markers and nine line styles: no two of the first 63 learners share all three.
+"""Cycles of ten colours, nine markers and nine line styles: no two of the first 90 learners share all three.
 
 All colours can be seen on white; on other backgrounds they are mixed with the text's colour where necessary.
 """
 
-SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
+SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star", "pentagon")
 DASHES = (
     "solid",
     "8px,2px",
@@ -190,6 +201,11 @@ def dress(ax: Axes) -> Axes:
     """What all plots share: no frame above and on the right."""
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def box(ax: Axes) -> dict[str, Any]:
+    """Settings of a legend inside axes: a box in the colour of the paper, so that no line runs through its names."""
+    return {"frameon": True, "facecolor": scheme_of(ax).paper, "edgecolor": "none", "framealpha": 0.9}
 
 
 def mark_sizes(ax: Axes, sizes: Collection[float] = ()) -> None:

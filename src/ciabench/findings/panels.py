@@ -15,6 +15,7 @@ from ciabench.findings import paper
 from ciabench.findings.curves import learning_curves
 from ciabench.findings.looks import (
     REFERENCES,
+    box,
     dress,
     in_order,
     legend_entries,
@@ -97,7 +98,7 @@ def draw_alone(curves: pd.DataFrame, learners: Collection[str], ax: Axes) -> Non
     else:
         bottom = ax.get_ylim()[0]
         lane = (FLOOR - bottom) / (CEILING - bottom)
-        ax.legend(handles, names, loc="best", bbox_to_anchor=(0, lane, 1, 1 - lane), frameon=False)
+        ax.legend(handles, names, loc="best", bbox_to_anchor=(0, lane, 1, 1 - lane), **box(ax))
     make_readable(ax)
 
 
@@ -124,7 +125,15 @@ def draw_panel(curves: pd.DataFrame, learners: Collection[str], lane: Sequence[s
         else:
             drawn = list(
                 ax.errorbar(
-                    size, t, yerr=error, label=plain(learner), markersize=4.5, linewidth=1.4, elinewidth=1, **look
+                    size,
+                    t,
+                    yerr=error,
+                    label=plain(learner),
+                    markersize=4.5,
+                    markevery=np.flatnonzero(t >= FLOOR).tolist(),
+                    linewidth=1.4,
+                    elinewidth=1,
+                    **look,
                 ).get_children()
             )
         for artist in drawn:
@@ -150,7 +159,7 @@ def _draw_lane(below: pd.DataFrame, learners: Collection[str], lane: Sequence[st
 
 
 def put_title(ax: Axes, world: str) -> None:
-    """Describe a family in words, with its name in small print below; any other world has its name as the title."""
+    """Describe a family in words, with name and difficulty in small print; any other world has its name as title."""
     description = paper.description(world)
     if description is None:
         ax.set_title(plain(textwrap.fill(world, LONG_NAME)))
@@ -159,7 +168,7 @@ def put_title(ax: Axes, world: str) -> None:
     small = 0.85 * float(ax.xaxis.label.get_fontsize())
     ax.set_title(description, pad=rcParams["axes.titlepad"] + 1.2 * small)
     ax.annotate(
-        world,
+        f"{world}, difficulty {paper.difficulty(world)}",
         ({"left": 0, "center": 0.5, "right": 1}[side], 1),
         xycoords="axes fraction",
         xytext=(0, 4),

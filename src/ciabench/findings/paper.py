@@ -1,11 +1,20 @@
-"""Arrangement of the paper's worlds, CIA(n, k, b): the order of its figures and the layout of its overview."""
+"""Arrangement of the paper's worlds, CIA(n, k, b), as in its figures and its overview, and families in words."""
 
 import re
+from collections.abc import Iterator
 
 import pandas as pd
 
 PARAMETERS = ["n", "k", "b"]
 FIGURE_ORDER = ["b", "k", "n"]
+
+IN_WORDS = {
+    r"CIA\((\d+), (\d+), ([\d.]+).*\)": "{} attribute{s}, {} hidden values",
+    r"Tree\((\d+), ([\d.]+), ([\d.]+).*\)": "{} attribute{s}, tree of strength {}",
+    r"TwoHidden\((\d+), ([\d.]+).*\)": "{} attribute{s}, 2 hidden variables",
+    r"Threshold\((\d+), (\d+), [\d.]+, ([\d.]+).*\)": "{} attribute{s}, threshold on {} of them",
+}
+"""What the parameters of families mean, by the form of their names; the last group is the difficulty."""
 
 Grid = list[list[str | None]]
 """Names of worlds by row and column; None leaves a place empty."""
@@ -47,12 +56,33 @@ def arrange(worlds: pd.DataFrame) -> Grid:
 
 
 def description(name: str) -> str | None:
-    """What n and k of a family mean, from its name; None for any other world.
+    """What the parameters of a family mean, from its name; None for any other world.
 
     Examples
     --------
     >>> description("CIA(10, 3, 0.9)")
     '10 attributes, 3 hidden values'
+    >>> description("Threshold(10, 3, 0.05, 0.9)")
+    '10 attributes, threshold on 3 of them'
     """
-    found = re.fullmatch(r"CIA\((\d+), (\d+), .+\)", name)
-    return found and f"{int(found[1]):,} attribute{'s' * (found[1] != '1')}, {found[2]} hidden values"
+    for words, (n, *others) in _families(name):
+        return words.format(f"{int(n):,}", *others, s="" if n == "1" else "s")
+    return None
+
+
+def difficulty(name: str) -> str | None:
+    """Difficulty of a family, from its name; None for any other world.
+
+    Examples
+    --------
+    >>> difficulty("CIA(10, 3, 0.9, min_headroom=0.05)")
+    '0.9'
+    """
+    return next((numbers[-1] for _, numbers in _families(name)), None)
+
+
+def _families(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The words and the numbers of the family that a name has the form of."""
+    for form, words in IN_WORDS.items():
+        if found := re.fullmatch(form, name):
+            yield words, found.groups()

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
+from ciabench.findings import paper
 from ciabench.findings.curves import paired_differences
 from ciabench.findings.looks import (
     MARKERS,
@@ -26,6 +27,9 @@ from ciabench.learners.em import EM
 from ciabench.learners.latent_class import LatentClass
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Scorer
+
+MOST_ABOVE = 3
+"""Largest number of worlds that a legend above the axes names."""
 
 
 def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None = None) -> Axes:
@@ -56,11 +60,13 @@ def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None
     """
     ax = _new() if ax is None else ax
     groups = list(paired_differences(read(rows).rows, first, second).groupby(WORLD, sort=False))
+    words = [paper.description(str(world)) or str(world) for world, _ in groups]
+    names = words if len(set(words)) == len(words) else [str(world) for world, _ in groups]
     scheme = scheme_of(ax)
-    for place, ((world, found), color) in enumerate(zip(groups, shades(scheme, len(groups)), strict=True)):
+    for place, ((_, found), color) in enumerate(zip(groups, shades(scheme, len(groups)), strict=True)):
         size, middle, low, high = (found[column].to_numpy() for column in ("size", "difference", "low", "high"))
         ax.plot(
-            size, middle, color=color, marker=MARKERS[place % len(MARKERS)], markersize=4.5, label=plain(str(world))
+            size, middle, color=color, marker=MARKERS[place % len(MARKERS)], markersize=4.5, label=plain(names[place])
         )
         ax.fill_between(size, low, high, color=color, alpha=0.15, linewidth=0)
     ax.axhline(0, color=shade(scheme, 60), linewidth=0.8, zorder=0)
@@ -77,7 +83,10 @@ def plot_difference(rows: pd.DataFrame, first: str, second: str, ax: Axes | None
             va="top" if sign == "↑" else "bottom",
         )
     ax.margins(y=0.15)
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    if len(groups) <= MOST_ABOVE:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     make_readable(dress(ax))
     return ax
 

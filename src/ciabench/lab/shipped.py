@@ -38,6 +38,11 @@ def reference_table(name: str) -> Path:
     return tables[name]
 
 
+def is_reference(table: Path) -> bool:
+    """Whether a table is one of the reference rows."""
+    return table.resolve().parent == _folder("reference").resolve()
+
+
 def reference(name: str) -> pd.DataFrame:
     """Reference rows of an experiment that comes with ciabench.
 
