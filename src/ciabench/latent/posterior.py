@@ -71,13 +71,19 @@ def as_powers(table: Coded, weights: Floats) -> tuple[Coded, Floats]:
     ([0, 1, 1], [1.0, 0.75, 0.75])
     """
     copies = np.minimum(np.ceil(weights), MOST_COPIES).astype(np.intp)
-    owners = np.repeat(np.arange(weights.size), copies)
-    powers = weights[owners] / copies[owners]
+    powers = weights / np.maximum(copies, 1)
+    order = _order(table, powers)
+    owners = np.repeat(order, copies[order])
+    return table.rows(owners), powers[owners]
+
+
+def _order(table: Coded, powers: Floats) -> NDArray[np.intp]:
+    """Order of the rows by their contents, then by powers."""
     if not sparse.issparse(table.codes):
-        keys = np.column_stack([table.codes, table.numbers])[owners]
-        order = np.lexsort((powers, *keys.T[::-1]))
-        owners, powers = owners[order], powers[order]
-    return table.rows(owners), powers
+        return np.lexsort((powers, *np.column_stack([table.codes, table.numbers]).T[::-1]))
+    codes = table.codes.sorted_indices()
+    rows = [(indices.tolist(), power) for indices, power in zip(np.split(codes.indices, codes.indptr[1:-1]), powers, strict=True)]
+    return np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.intp)
 
 
 def sample_posterior(
