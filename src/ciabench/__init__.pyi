@@ -4,6 +4,7 @@ from .findings.graphs import plot_network as plot_network
 from .findings.looks import learner_colors as learner_colors
 from .findings.pairs import plot_pairs as plot_pairs
 from .findings.panels import plot_curves as plot_curves
+from .findings.pictures import plot_chains as plot_chains
 from .findings.pictures import plot_difference as plot_difference
 from .findings.pictures import plot_model as plot_model
 from .findings.pictures import plot_profiles as plot_profiles
@@ -11,6 +12,7 @@ from .findings.pictures import plot_restarts as plot_restarts
 from .findings.results import Results as Results
 from .lab.session import learning_curve as learning_curve
 from .lab.shipped import reference as reference
+from .learners.bayesian_mixture import BayesianMixture as BayesianMixture
 from .learners.belief_network import BeliefNetwork as BeliefNetwork
 from .learners.cov import COV as COV
 from .learners.em import EM as EM
