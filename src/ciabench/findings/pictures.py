@@ -119,7 +119,8 @@ def plot_profiles(lc: LatentClass, ax: Axes | None = None) -> Axes:
     ax.imshow(colours, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for place, line in np.ndenumerate(shown.to_numpy()):
         ink = "white" if colours[place[0]][place[1]] > 0.6 else "black"
-        ax.text(place[1], place[0], f"{line:.3g}", ha="center", va="center", color=ink, fontsize="small")
+        text = f"{line:.3g}" if shown.index[place[0]][0] in numeric else f"{line:.2f}"
+        ax.text(place[1], place[0], text, ha="center", va="center", color=ink, fontsize="small")
     ax.set_xticks(range(shares.size), [f"class {z}\n{share:.0%}" for z, share in enumerate(shares)])
     ax.set_yticks(range(len(labels)), labels)
     make_readable(ax)
