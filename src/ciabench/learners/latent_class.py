@@ -15,6 +15,7 @@ from ciabench.errors import DataError, ParameterError, check_choice, check_integ
 from ciabench.latent.bootstrap import bootstrap_test
 from ciabench.latent.fit import Mixture, fit_mixture
 from ciabench.latent.selection import held_out_surprise, random_folds, search_classes
+from ciabench.latent.starts import Random
 from ciabench.learners.class_tables import bivariate_residuals, profiles, standard_errors
 from ciabench.learners.data import checked_parameters, checked_weights
 from ciabench.learners.search import check_search, warn_of_the_search
@@ -279,7 +280,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
             n_classes = min(self.criterion_, key=self.criterion_.__getitem__)
         return fitted.get(n_classes) or fit(table, counts, n_classes)
 
-    def _held_out(self, fit: Any, table: Coded, counts: Floats, random: np.random.RandomState) -> Callable[[int], float]:
+    def _held_out(self, fit: Any, table: Coded, counts: Floats, random: Random) -> Callable[[int], float]:
         """Loss on held-out rows as a function of the number of classes."""
         folds = random_folds(table.n_rows, random)
         return lambda k: held_out_surprise(lambda rows, n: fit(rows, n, k), table, counts, folds)
