@@ -5,7 +5,8 @@
     python experiments/tables_against_peers.py memory
 
 Likelihoods: random tables, the best of equally many restarts. Speed: ratios of processor time in one run, one thread,
-the same number of restarts and the same tolerance, which both peers apply to the mean over rows. Memory: a million rows of 20 categorical columns.
+the same number of restarts and the same tolerance, which both peers apply to the mean over rows. Memory: a million rows
+of 20 categorical columns.
 """
 
 import argparse
