@@ -12,7 +12,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ciabench import COV, BitEncoder, Perceptron, Winnow
+from ciabench import COV, BitEncoder, LatentClass, Perceptron, Winnow
 from ciabench.columns import Columns
 from ciabench.errors import CellError, DataError, LevelWarning, ParameterError
 
@@ -68,10 +68,18 @@ def test_kinds_are_chosen_for_all_columns_or_by_name():
 
 BAD = {
     "infinite": ([1.5, np.inf, 2], DataError, "column 'x' has inf in row 1"),
+    "infinite as objects": (np.array([None, -np.inf, 2], dtype=object), DataError, "column 'x' has -inf in row 1"),
+    "too large": ([1e200, 1, 2], DataError, "column 'x' has 1e.200 in row 0; numbers must be between"),
     "dates": (pd.to_datetime(["2020-01-01"] * 3), DataError, "column 'x' has dates"),
     "dates as objects": ([datetime.date(2020, 1, 1)] * 3, DataError, "column 'x' has dates"),
+    "times as objects": ([None, datetime.time(1), datetime.time(2)], DataError, "column 'x' has dates"),
+    "dates of NumPy": (np.array([np.datetime64("2020")] * 3, dtype=object), DataError, "column 'x' has dates"),
+    "durations": (np.array([np.timedelta64(1, "D")] * 3, dtype=object), DataError, "column 'x' has dates"),
+    "dicts": ([{}, {"a": 1}, {}], CellError, "column 'x' has a dict in row 0"),
     "lists": ([[1], [2], [3]], CellError, "column 'x' has a list in row 0"),
     "twins": ([1, "1", 2], DataError, "column 'x' has levels 1 and '1', which differ only in type"),
+    "twins of a column with gaps": (np.array([1.0, "1", None], dtype=object), DataError, "levels 1.0 and '1', which"),
+    "complex as objects": (np.array(["a", 1j, 2j], dtype=object), CellError, "column 'x' has a complex in row 1"),
     "complex": ([1j, 2, 3], DataError, "column 'x' has complex numbers"),
 }
 
@@ -81,6 +89,17 @@ def test_bad_columns_are_named(case):
     values, error, match = BAD[case]
     with pytest.raises(error, match=match):
         BitEncoder().fit(pd.DataFrame({"good": [0, 1, 1], "x": values}))
+
+
+def test_a_single_column_is_no_table():
+    for learner in (BitEncoder(), LatentClass()):
+        with pytest.raises(ValueError, match="Expected a 2-dim"):
+            learner.fit(pd.Series(["a", "b", "a"]))
+
+
+def test_levels_that_are_close_are_not_twins():
+    (column,) = Columns.of(pd.DataFrame({"x": pd.Categorical([1234567.0, 1234568.0, 0.1])})).columns
+    assert column.levels == (0.1, 1234567.0, 1234568.0)
 
 
 def test_duplicate_names_are_refused():

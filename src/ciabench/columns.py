@@ -8,7 +8,7 @@ are known even if a sample shows only one; other levels are those seen in traini
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -28,6 +28,9 @@ GLANCE = 1000
 
 MOST_LEVELS = 2**16 - 2
 """Most levels of a column, so that codes fit into two bytes."""
+
+LARGEST = 1e150
+"""Numbers beyond this have no square."""
 
 
 class Cells(NamedTuple):
@@ -156,7 +159,7 @@ class Columns:
 
 def as_table(X: Any) -> Any:
     """A DataFrame for anything that is one or has `to_pandas()`, with unique names; otherwise X itself."""
-    if hasattr(X, "iloc") and hasattr(X, "columns"):
+    if is_frame(X):
         table = X
     elif hasattr(X, "to_pandas"):
         table = X.to_pandas()
@@ -168,9 +171,14 @@ def as_table(X: Any) -> Any:
     return table
 
 
+def is_frame(table: Any) -> bool:
+    """Whether a table is a DataFrame of pandas."""
+    return hasattr(table, "iloc") and hasattr(table, "columns")
+
+
 def is_mixed(table: Any) -> bool:
     """Whether a table is a DataFrame with a column that does not hold numbers: its columns are matched by name."""
-    return hasattr(table, "iloc") and any(dtype.kind not in "biuf" for dtype in table.dtypes)
+    return is_frame(table) and any(dtype.kind not in "biuf" for dtype in table.dtypes)
 
 
 def in_order(table: Any, names: Sequence[Any]) -> Any:
@@ -186,7 +194,7 @@ def in_order(table: Any, names: Sequence[Any]) -> Any:
 
 def _each(table: Any) -> Iterator[tuple[Any, Any]]:
     """Names and values of the columns; those of an array have numbers for names."""
-    if hasattr(table, "iloc"):
+    if is_frame(table):
         yield from ((name, table[name]) for name in table.columns)
     else:
         yield from enumerate(table.T)
@@ -261,9 +269,11 @@ def _floats(values: Any) -> Floats:
 
 
 def _finite(name: Any, numbers: Floats) -> Floats:
-    if np.isinf(numbers).any():
-        row = int(np.argmax(np.isinf(numbers)))
-        raise DataError(f"column {name!r} has {numbers[row]} in row {row}; numbers must be finite, or NaN if missing.")
+    is_large = np.abs(numbers) > LARGEST
+    if is_large.any():
+        row = int(np.argmax(is_large))
+        need = "finite, or NaN if missing" if np.isinf(numbers[row]) else f"between −{LARGEST:g} and {LARGEST:g}"
+        raise DataError(f"column {name!r} has {numbers[row]} in row {row}; numbers must be {need}.")
     return numbers
 
 
@@ -281,11 +291,11 @@ def _of_objects(name: Any, values: NDArray[Any]) -> Cells:
 
     is_missing = pd.isna(values)
     types = set(map(type, values[~is_missing]))
-    if not all(issubclass(one, str | Number | np.generic) for one in types):
+    if not all(map(_is_cell, types)):
         _refuse_cell(name, values, is_missing)
     if types and all(issubclass(one, bool | np.bool_) for one in types):
         return Cells(np.where(is_missing, np.nan, values).astype(np.float64), None, (), is_bool=True)
-    if not any(issubclass(one, str | complex) for one in types):
+    if not any(issubclass(one, str) for one in types):
         return Cells(_finite(name, np.where(is_missing, np.nan, values).astype(np.float64)), None, ())
     positions, found = pd.factorize(values, use_na_sentinel=True)
     levels = found.tolist()
@@ -296,11 +306,17 @@ def _of_objects(name: Any, values: NDArray[Any]) -> Cells:
     return Cells(None, places[positions], tuple(levels[i] for i in order))
 
 
+def _is_cell(kind: type) -> bool:
+    """Whether a cell may have this type: text, a real number or a bool."""
+    is_plain = issubclass(kind, str | Number | np.bool_)
+    return is_plain and not issubclass(kind, complex | np.complexfloating | np.timedelta64)
+
+
 def _refuse_cell(name: Any, values: NDArray[Any], is_missing: NDArray[np.bool_]) -> None:
     """Raise on the first cell that is neither text nor a number."""
     for row, value in enumerate(values):
-        if not is_missing[row] and not isinstance(value, str | Number | np.generic):
-            if isinstance(value, date | timedelta):
+        if not is_missing[row] and not _is_cell(type(value)):
+            if isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64):
                 raise DataError(f"column {name!r} has dates or times; turn it into numbers or categories first.")
             raise CellError(
                 f"every cell of an argument must be a string, a number or missing; column {name!r} has a "
@@ -312,7 +328,8 @@ def _refuse_twins(name: Any, levels: Sequence[Any]) -> None:
     """Raise on levels that differ only in type."""
     seen: dict[str, Any] = {}
     for level in levels:
-        twin = seen.setdefault(str(level), level)
+        text = str(_plain(level) if isinstance(level, float) else level)
+        twin = seen.setdefault(text, level)
         if twin is not level:
             raise DataError(f"column {name!r} has levels {twin!r} and {level!r}, which differ only in type; use one.")
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ciabench.arrays import Coded
-from ciabench.columns import Columns, as_table, in_order, is_mixed
+from ciabench.columns import Columns, as_table, in_order, is_frame, is_mixed
 from ciabench.errors import DataError
 
 
@@ -38,7 +38,7 @@ def next_table(estimator: Any, X: Any) -> Coded:
 
 def _checked(estimator: Any, table: Any, *, reset: bool) -> Any:
     """A DataFrame as it is, anything else as an array (s, n); raise if it has no rows or columns."""
-    if not hasattr(table, "iloc"):
+    if not is_frame(table):
         return validate_data(estimator, table, reset=reset, dtype=None, ensure_all_finite=False)
     validate_data(estimator, table, reset=reset, skip_check_array=True)
     for size, what in zip(table.shape, ("sample", "feature"), strict=True):

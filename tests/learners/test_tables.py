@@ -126,9 +126,25 @@ def test_the_number_of_classes_is_chosen(criterion, shops):
     options = {"n_init": 5, "n_bootstrap": 19, "max_classes": 4, "tol": 1e-4, "random_state": 0}
     lc = LatentClass(n_classes=criterion, **options).fit(shops[0])
     assert lc.n_classes_ in ((3, 4) if criterion in ("aic", "cv") else (3,))
+    if criterion in ("aic", "bic"):
+        assert getattr(lc, f"{criterion}_") == lc.criterion_[lc.n_classes_]
     assert lc.bic_ < lc.icl_
     assert lc.sabic_ < lc.bic_
     assert 0.8 < lc.entropy_r2_ <= 1
+
+
+@pytest.mark.parametrize("criterion", ["cv", "blrt"])
+def test_a_weight_of_two_is_a_row_twice_for_held_out_rows_and_bootstrap_tables(criterion):
+    patterns, options = bernoulli.all_patterns(4), {"n_init": 2, "n_bootstrap": 9, "max_classes": 3, "tol": 1e-4}
+    lc = LatentClass(n_classes=criterion, random_state=0, **options)
+    weighted = lc.fit(patterns, sample_weight=STOUFFER_TOBY).criterion_
+    assert weighted == lc.fit(np.repeat(patterns, STOUFFER_TOBY, axis=0)).criterion_
+    assert min(weighted, key=weighted.get) == 2 or (criterion == "blrt" and weighted[1] == 0.1)
+
+
+def test_bootstrap_tables_need_whole_weights():
+    with pytest.raises(DataError, match="sample_weight must be whole numbers"):
+        LatentClass(n_classes="blrt").fit(bernoulli.all_patterns(4), sample_weight=np.full(16, 0.5))
 
 
 @pytest.mark.parametrize("covariance", ["diag", "full"])
@@ -162,6 +178,23 @@ def test_standard_errors_shrink_with_the_rows_and_name_the_boundary(shops):
     separate = pd.DataFrame({"a": [0, 1] * 50, "b": [0, 1] * 50, "c": [0, 1] * 50})
     with pytest.warns(BoundaryWarning, match="at the boundary"):
         LatentClass(n_init=2, random_state=0).fit(separate).standard_errors()
+
+
+def test_standard_errors_do_not_depend_on_where_numbers_are(shops):
+    numbers = shops[0][["age"]]
+    lc = LatentClass(n_init=3, random_state=0)
+    few, far = (lc.fit(table).standard_errors() for table in (numbers, numbers + 1e10))
+    np.testing.assert_allclose(far["standard_error"], few["standard_error"], rtol=1e-3)
+
+
+def test_profiles_tell_true_from_one():
+    table = pd.DataFrame({"member": [True, False] * 20, "grade": [1, 2, 3, 0] * 10})
+    lc = LatentClass(n_init=2, random_state=0).fit(table)
+    assert lc.profiles().loc["grade"].index.tolist() == [0, 1, 2, 3]
+    assert lc.profiles().loc["member"].index.tolist() == ["False", "True"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BoundaryWarning)
+        assert set(lc.standard_errors().query("column == 'member'")["level"]) == {"False", "True"}
 
 
 def test_residuals_point_at_a_pair_that_the_classes_do_not_explain():

@@ -116,7 +116,6 @@ def plot_profiles(lc: LatentClass, ax: Axes | None = None) -> Axes:
     ['channel = app', 'channel = shop', 'new = 0', 'new = 1']
     """
     check_is_fitted(lc)
-    ax = _new() if ax is None else ax
     table, numeric = lc.profiles(), {column.name for column in lc.columns_.numeric}
     shown = table[[key[0] != "class" and not (key[0] in numeric and key[1] == "sd") for key in table.index]]
     colours, labels, shares = [], [], lc.weights_
@@ -126,10 +125,12 @@ def plot_profiles(lc: LatentClass, ax: Axes | None = None) -> Axes:
         if column in numeric:
             spread = np.sqrt(shares @ (table.loc[(column, "sd")].to_numpy() ** 2 + (line - shares @ line) ** 2))
             colours[-1] = ndtr((line - shares @ line) / spread)
+    ax = _new(height=max(1.2 + 0.25 * len(labels), 3.0)) if ax is None else ax
     ax.imshow(colours, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for place, line in np.ndenumerate(shown.to_numpy()):
         ink = "white" if colours[place[0]][place[1]] > 0.6 else "black"
-        ax.text(place[1], place[0], f"{line:.3g}", ha="center", va="center", color=ink, fontsize="small")
+        text = f"{line:.3g}" if shown.index[place[0]][0] in numeric else f"{line:.2f}"
+        ax.text(place[1], place[0], text, ha="center", va="center", color=ink, fontsize="small")
     ax.set_xticks(range(shares.size), [f"class {z}\n{share:.0%}" for z, share in enumerate(shares)])
     ax.set_yticks(range(len(labels)), labels)
     make_readable(ax)
@@ -245,6 +246,9 @@ def plot_chains(mixture: BayesianMixture, ax: Axes | None = None) -> Axes:
     return dress(ax)
 
 
-def _new() -> Axes:
-    """Axes of a new figure."""
-    return plt.subplots(layout="constrained")[1]
+def _new(height: float | None = None) -> Axes:
+    """Axes of a new figure, as high as the user's style says or as many inches."""
+    figure, ax = plt.subplots(layout="constrained")
+    if height is not None:
+        figure.set_figheight(height)
+    return ax

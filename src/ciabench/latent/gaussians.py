@@ -265,7 +265,7 @@ def reestimate_full(
         for e in range(d + 1):
             line = at(n, SECOND, d, e)
             store(scratch, line, load(scratch, line) * share - mean * load(scratch, vector_at(n, FIRST, e)))
-    factorize(n, SECOND, np.ones(n, dtype=np.bool_), VARIANCE_FLOOR, scratch)
+    factorize(n, SECOND, numbers.every, VARIANCE_FLOOR, scratch)
     place = base + n
     for d in range(n):
         for e in range(d + 1):

@@ -34,7 +34,7 @@ from ciabench.latent.gaussians import (
     score_diagonal,
     score_full,
 )
-from ciabench.latent.lanes import LANES, choose, empty_lines, load, spread, store
+from ciabench.latent.lanes import INNER, LANES, choose, empty_lines, load, spread, store
 from ciabench.latent.numbers import BLOCK, add_scores, count_features, fill_features, first_chances
 from ciabench.latent.pieces import Incidence, Layout, Problem
 
@@ -83,7 +83,7 @@ def make_work(problem: Problem, n_classes: int) -> Work:
     )
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def gather(owners: Incidence, first: int, last: int, source: Floats, origin: int, target: Floats, place: int) -> None:
     """Sum the lines of the members of every owner from `first` to `last`; members' lines begin at line `origin`."""
     for owner in range(first, last):
@@ -93,7 +93,7 @@ def gather(owners: Incidence, first: int, last: int, source: Floats, origin: int
         store(target, place + owner - first, total)
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def scatter(owners: Incidence, first: int, last: int, source: Floats, place: int, target: Floats, origin: int) -> None:
     """Add the line of every owner from `first` to `last` to those of its members, which begin at line `origin`."""
     for owner in range(first, last):
@@ -103,7 +103,7 @@ def scatter(owners: Incidence, first: int, last: int, source: Floats, place: int
             store(target, line, load(target, line) + value)
 
 
-@njit(error_model="numpy", forceinline=True)
+@njit(**INNER, forceinline=True)
 def score_columns(problem: Problem, theta: Floats, work: Work) -> Any:
     """Compute A_0 and all A_z − A_0, and so for numbers; return Σ totals · A_0 plus the log prior."""
     n_classes, width, _ = theta.shape
@@ -137,7 +137,7 @@ def score_columns(problem: Problem, theta: Floats, work: Work) -> Any:
     return constant + problem.smoothing * prior
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def score_levels(layout: Layout, theta: Floats, z: int, n_columns: int, lines: Floats) -> Any:
     """Compute A_z of the attributes that are not complete bits; return their part of the constant and of the prior."""
     width, offsets = theta.shape[1], layout.offsets
@@ -159,7 +159,7 @@ def score_levels(layout: Layout, theta: Floats, z: int, n_columns: int, lines: F
     return constant, prior
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def score_numbers(problem: Problem, theta: Floats, work: Work, z: int) -> Any:
     """Set the coefficients of a class for the features of numbers; return their constant where cells are complete."""
     n_classes, width, _ = theta.shape
@@ -184,7 +184,7 @@ def score_numbers(problem: Problem, theta: Floats, work: Work, z: int) -> Any:
     return constant
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def subtract_first(totals: Floats, n_classes: int, lines: Floats) -> Any:
     """Subtract the coefficients of the first class from those of the others; return Σ totals · those of the first."""
     n_patterns, n_features = totals.shape
@@ -200,7 +200,7 @@ def subtract_first(totals: Floats, n_classes: int, lines: Floats) -> Any:
     return constant
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def chances_of_two(scores: Floats, counts: Floats) -> Any:
     """`chances_of_many` for two classes, where one of the two exponentials is always 1."""
     total, product, zero = spread(0.0), spread(1.0), spread(0.0)
@@ -217,7 +217,7 @@ def chances_of_two(scores: Floats, counts: Floats) -> Any:
     return total
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def chances_of_many(scores: Floats, counts: Floats) -> Any:
     """Turn log-odds of a block of rows into counts · P(z | x); return Σ counts · log(1 + Σ exp ℓ)."""
     total, product, zero = spread(0.0), spread(1.0), spread(0.0)
@@ -240,7 +240,7 @@ def chances_of_many(scores: Floats, counts: Floats) -> Any:
     return total
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
     """E step: return the (penalised) log-likelihoods; if `counting`, put the pieces' expected counts into `work`."""
     others, n_pieces, numbers = len(theta) - 1, problem.pieces.starts.size - 1, problem.numbers
@@ -268,7 +268,7 @@ def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
     return total
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def expect_numbers(problem: Problem, work: Work, p: int, start: int, stop: int, others: int) -> None:
     """Add to the log-odds of a block of rows what their numbers contribute."""
     n_features = work.features.shape[1]
@@ -278,7 +278,7 @@ def expect_numbers(problem: Problem, work: Work, p: int, start: int, stop: int, 
         add_scores(work.features, work.number_lines, line, work.chances, z * BLOCK)
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def count_numbers(problem: Problem, work: Work, p: int, counts: Floats, others: int) -> None:
     """Add the features of a block of rows to the expected sums of all classes.
 
@@ -292,7 +292,7 @@ def count_numbers(problem: Problem, work: Work, p: int, counts: Floats, others: 
         count_features(work.features, counts.size, work.chances, z * BLOCK, work.number_counts, line)
 
 
-@njit(error_model="numpy", forceinline=True)
+@njit(**INNER, forceinline=True)
 def reestimate(problem: Problem, theta: Floats, work: Work, updated: Floats) -> None:
     """M step from the expected counts of the pieces."""
     n_classes, width, _ = theta.shape
@@ -320,7 +320,7 @@ def reestimate(problem: Problem, theta: Floats, work: Work, updated: Floats) -> 
             reestimate_numbers(problem, theta, work, updated, z)
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def reestimate_levels(problem: Problem, theta: Floats, counts: Floats, updated: Floats, z: int) -> None:
     """M step of a class for the attributes that are not complete bits."""
     width, n_columns, layout, smoothing = theta.shape[1], problem.totals.size, problem.layout, problem.smoothing
@@ -336,7 +336,7 @@ def reestimate_levels(problem: Problem, theta: Floats, counts: Floats, updated: 
             store(updated, z * width + 1 + j, choose(p, high, high, larger(p, low)))
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def reestimate_numbers(problem: Problem, theta: Floats, work: Work, updated: Floats, z: int) -> None:
     """M step of a class for its numbers."""
     n_classes, width, _ = theta.shape
@@ -354,13 +354,13 @@ def reestimate_numbers(problem: Problem, theta: Floats, work: Work, updated: Flo
         reestimate_diagonal(theta, updated, base + 2 * d, count, load(sums, line), load(sums, line + 1))
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def share_of(observed: Any, prior: float) -> Any:
     """1 / (observed + prior), finite."""
     return 1.0 / larger(observed + prior, spread(NOTHING))
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats) -> Any:
     """One E and M step: fill in the next parameters, return the (penalised) log-likelihoods of the given ones."""
     objective = expect(problem, theta, work, True)
@@ -368,7 +368,7 @@ def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats) -> Any
     return objective
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def seat_in_lane(lines: Floats, lane: int, theta: Floats) -> None:
     """Copy parameters (k, 1 + a) into a lane; an assignment of slices would take seconds to compile."""
     for z in range(theta.shape[0]):

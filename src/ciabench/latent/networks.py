@@ -11,7 +11,7 @@ from ciabench.arrays import Floats
 from ciabench.latent.fit import REPRODUCED, STEPS_LEFT
 from ciabench.latent.mixture import EDGE, NOTHING
 from ciabench.latent.restarts import PLAIN_STEPS
-from ciabench.latent.starts import ROW_SHARE, WEIGHT_CONCENTRATION, Random, _drawn_rows
+from ciabench.latent.starts import ROW_SHARE, WEIGHT_CONCENTRATION, Random, drawn_rows
 from ciabench.probability.inference import Evidence, see
 from ciabench.probability.messages import Programs, expect
 from ciabench.probability.network import MISSING, Network, States, normalised
@@ -143,7 +143,7 @@ def make_starts(
     frequencies, blended with drawn ones in all but the first start.
     """
     starts = np.empty((n_starts, network.size))
-    rows = {one: _drawn_rows(weights, (n_starts, int(network.n_levels[one])), random) for one in hidden}
+    rows = {one: drawn_rows(np.cumsum(weights), (n_starts, int(network.n_levels[one])), random) for one in hidden}
     for variable, (family, shape) in enumerate(zip(network.families, network.shapes, strict=True)):
         drawn = random.dirichlet(np.full(shape[-1], WEIGHT_CONCENTRATION), (n_starts, *shape[:-1]))
         if variable not in hidden:

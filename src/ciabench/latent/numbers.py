@@ -38,6 +38,8 @@ class Numbers(NamedTuple):
         The rows of pattern p are bounds[p] to bounds[p + 1].
     totals : array (p, features)
         Weighted sums of the features.
+    every : array (m,) of bool
+        A pattern in which all numbers are observed.
     """
 
     values: Floats
@@ -45,6 +47,7 @@ class Numbers(NamedTuple):
     observed: NDArray[np.bool_]
     bounds: NDArray[np.int64]
     totals: Floats
+    every: NDArray[np.bool_]
 
 
 def sort_by_pattern(numbers: Floats) -> NDArray[np.intp]:
@@ -55,9 +58,10 @@ def sort_by_pattern(numbers: Floats) -> NDArray[np.intp]:
 def make_numbers(numbers: Floats, counts: Floats, *, full: bool) -> Numbers:
     """Numbers of rows (s, m), which are sorted by pattern if the covariance is full."""
     n_samples, n_numbers = numbers.shape
-    bounds, observed = np.array([0, n_samples]), np.ones((1, n_numbers), dtype=bool)
+    bounds, every = np.array([0, n_samples]), np.ones(n_numbers, dtype=bool)
+    observed = every[None]
     if not n_numbers:
-        return Numbers(numbers, False, observed, bounds, np.empty((1, 0)))
+        return Numbers(numbers, False, observed, bounds, np.empty((1, 0)), every)
     is_observed = ~np.isnan(numbers)
     if full:
         changes = np.flatnonzero((is_observed[1:] != is_observed[:-1]).any(axis=1)) + 1
@@ -66,7 +70,7 @@ def make_numbers(numbers: Floats, counts: Floats, *, full: bool) -> Numbers:
     values = np.where(is_observed, numbers, 0.0)
     totals = np.zeros((len(observed), n_features(n_numbers, full)))
     sum_features(values, full, bounds, counts, totals)
-    return Numbers(values, full, observed, bounds, totals)
+    return Numbers(values, full, observed, bounds, totals, every)
 
 
 def n_features(n_numbers: int, full: bool) -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ciabench.arrays import Floats
 from ciabench.latent.elementary import larger
 from ciabench.latent.gaussians import LOG_FLOOR
-from ciabench.latent.lanes import LANES, choose, empty_lines, load, spread, store
+from ciabench.latent.lanes import INNER, LANES, choose, empty_lines, load, spread, store
 from ciabench.latent.mixture import EDGE, Work, em_step, make_work, seat_in_lane
 from ciabench.latent.pieces import Layout, Problem
 
@@ -83,7 +83,7 @@ def empty_lanes(starts: Floats) -> Climbers:
     return Climbers(np.full(LANES, NOBODY), *theta, *values)
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def seat(lanes: Climbers, starts: Floats, next_start: int) -> int:
     """Put the next starts into empty lanes, as jumps that are always accepted; return the number of the next start."""
     for lane in range(LANES):
@@ -95,7 +95,7 @@ def seat(lanes: Climbers, starts: Floats, next_start: int) -> int:
     return next_start
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def settle(lanes: Climbers) -> None:
     """Continue from the jump if it is no worse than the plain step, else from that, with half the length as limit."""
     plain, reached = load(lanes.at_first, 0), load(lanes.at_jump, 0)
@@ -108,7 +108,7 @@ def settle(lanes: Climbers) -> None:
     store(lanes.limit, 0, choose(plain, reached, length / 2.0, larger(limit, 4.0 * length)))
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def set_lengths(lanes: Climbers, ascents: Ascents, plain_steps: int) -> None:
     """Set the length of the next jump (SQUAREM, scheme S3), between 1, a plain step, and its limit."""
     moved, bent = spread(0.0), spread(0.0)
@@ -125,7 +125,7 @@ def set_lengths(lanes: Climbers, ascents: Ascents, plain_steps: int) -> None:
         lanes.length[lane] = max(min(np.sqrt(lanes.length[lane]), limit), 1.0)
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def extrapolate(lanes: Climbers, layout: Layout, is_full: bool) -> None:
     """Jump along the two plain steps and project back into the parameter space."""
     n_classes, width, _ = lanes.start.shape
@@ -146,7 +146,7 @@ def extrapolate(lanes: Climbers, layout: Layout, is_full: bool) -> None:
         floor_scales(lanes.jump, z * width + n_probabilities, width - n_probabilities, is_full)
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def normalize(theta: Floats, place: int, layout: Layout) -> None:
     """Divide the probabilities of every attribute with more than two levels by their sum, the first one's included."""
     for i in range(layout.offsets.size - 1):
@@ -160,7 +160,7 @@ def normalize(theta: Floats, place: int, layout: Layout) -> None:
                 store(theta, line, load(theta, line) / total)
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def floor_scales(theta: Floats, place: int, size: int, is_full: bool) -> None:
     """Keep the logarithms of standard deviations, or of the diagonal of a factor, above the floor."""
     line, step = place + 1, 2
@@ -172,7 +172,7 @@ def floor_scales(theta: Floats, place: int, size: int, is_full: bool) -> None:
         step += is_full
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def note(lanes: Climbers, objective: Floats, ascents: Ascents) -> None:
     """Count an evaluation of every restart and append the objective to its path."""
     for lane, restart in enumerate(lanes.restart):
@@ -181,7 +181,7 @@ def note(lanes: Climbers, objective: Floats, ascents: Ascents) -> None:
             ascents.n_evaluations[restart] += 1
 
 
-@njit(error_model="numpy")
+@njit(**INNER)
 def leave(lanes: Climbers, theta: Floats, objective: Floats, ascents: Ascents, tol: float, max_iter: int) -> None:
     """Save the restarts that gained less than `tol` or have no evaluations left, and empty their lanes."""
     for lane, restart in enumerate(lanes.restart):

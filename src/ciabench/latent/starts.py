@@ -124,12 +124,13 @@ def draw_starts(
     >>> starts.weights[0].round(2).tolist(), starts.row_shares.tolist()
     ([0.7, 0.3], [[0.0, 0.0], [0.3, 0.3], [0.3, 0.3]])
     """
-    masses = np.bincount(labels, counts)
+    masses, bounds = np.zeros(int(labels.max()) + 1), np.empty(counts.size)
+    add_up(counts, labels, masses, bounds)
     deal = deal_labels(tuple((masses > 0).tolist()), n_classes)
     starts = Starts(
         weights=random.dirichlet(np.full(n_classes, WEIGHT_CONCENTRATION), n_init),
         groups=np.zeros((n_init, n_classes), dtype=np.intp),
-        rows=_drawn_rows(counts, (n_init, n_classes), random),
+        rows=drawn_rows(bounds, (n_init, n_classes), random),
         row_shares=np.full((n_init, n_classes), ROW_SHARE),
         label_shares=deal.label_shares,
     )
@@ -137,7 +138,7 @@ def draw_starts(
         starts.weights[0] = deal.class_shares @ masses / masses.sum()
         starts.groups[0] = deal.groups
         if deal.is_shared:
-            starts.rows[0] = [_drawn_rows(counts * is_own[labels], (), random) for is_own in deal.own_labels]
+            starts.rows[0] = [drawn_rows(np.cumsum(counts * is_own[labels]), (), random) for is_own in deal.own_labels]
         else:
             starts.row_shares[0] = 0.0
     return starts
@@ -167,9 +168,18 @@ def deal_labels(is_present: tuple[bool, ...], n_classes: int) -> Deal:
     return Deal(1 + group, label_shares, class_shares, is_own[group], n_classes > n_labels)
 
 
-def _drawn_rows(counts: Floats, shape: tuple[int, ...], random: Random) -> NDArray[np.intp]:
-    """Numbers of rows drawn in proportion to their counts; a count of 2 is as a row twice."""
-    bounds = np.cumsum(counts)
+@njit(cache=True, nogil=True)
+def add_up(counts: Floats, labels: NDArray[Any], masses: Floats, bounds: Floats) -> None:
+    """Fill the masses of the labels, which are 0, and the cumulative sums of the counts."""
+    total = 0.0
+    for row in range(counts.size):
+        total += counts[row]
+        bounds[row] = total
+        masses[labels[row]] += counts[row]
+
+
+def drawn_rows(bounds: Floats, shape: tuple[int, ...], random: Random) -> NDArray[np.intp]:
+    """Numbers of rows drawn in proportion to their counts, of which `bounds` are the sums; 2 is as a row twice."""
     drawn: NDArray[np.intp] = np.searchsorted(bounds[:-1], random.random(shape) * bounds[-1], side="right")  # numpy's  # nosec B311
     return drawn
 

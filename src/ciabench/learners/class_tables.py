@@ -34,9 +34,16 @@ def profiles(columns: Columns, parameters: Parameters) -> "pd.DataFrame":
             found[column.name, "sd"] = np.sqrt(_variances(parameters)[numeric])
             numeric += 1
         else:
-            found.update({(column.name, level): line for level, line in zip(column.levels, next(tables), strict=False)})
+            found.update(
+                {(column.name, shown(level)): line for level, line in zip(column.levels, next(tables), strict=False)}
+            )
     index = pd.MultiIndex.from_tuples(list(found), names=["column", "level"])
     return pd.DataFrame(np.array(list(found.values())), index=index).rename_axis(columns="class")
+
+
+def shown(level: Any) -> Any:
+    """A level as a table shows it: True as text, because an index of pandas takes it for the 1 of another column."""
+    return str(level) if isinstance(level, bool) else level
 
 
 def _variances(parameters: Parameters) -> Floats:
@@ -50,10 +57,12 @@ def standard_errors(columns: Columns, table: Coded, counts: Floats, parameters: 
     import pandas as pd
 
     free = free_entries(parameters)
+    centres = np.nanmean(table.numbers, axis=0)  # the information is that of centred numbers, whose digits all count
     if not table.numbers.shape[1]:
         codes, counts = distinct(table.codes, table.n_levels + 1, counts)
         table = Coded(codes, table.n_levels, np.empty((len(codes), 0)))
-    found = information(table, counts, parameters, free)
+    centred = parameters._replace(means=parameters.means - centres[:, None])
+    found = information(table._replace(numbers=table.numbers - centres), counts, centred, free)
     covariance: Floats = np.full_like(found, np.nan)
     with suppress(np.linalg.LinAlgError):
         np.linalg.cholesky(found)
@@ -111,7 +120,7 @@ def _level_rows(columns: Columns, parameters: Parameters, free: Free, covariance
         for z in range(probs.shape[1]):
             own = positions[is_free[:, z], z]
             shares = _shares(probs[:, z], is_free[:, z], covariance[np.ix_(own, own)])
-            rows += [(column.name, level, z, *one) for level, one in zip(column.levels, shares, strict=False)]
+            rows += [(column.name, shown(level), z, *one) for level, one in zip(column.levels, shares, strict=False)]
     return rows
 
 

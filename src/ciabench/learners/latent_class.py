@@ -1,5 +1,6 @@
 """Latent classes of a table without a target."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -10,10 +11,11 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ciabench.arrays import Coded, Floats
-from ciabench.errors import ParameterError, check_choice, check_integer
+from ciabench.errors import DataError, ParameterError, check_choice, check_integer
 from ciabench.latent.bootstrap import bootstrap_test
 from ciabench.latent.fit import Mixture, fit_mixture
 from ciabench.latent.selection import held_out_surprise, random_folds, search_classes
+from ciabench.latent.starts import Random
 from ciabench.learners.class_tables import bivariate_residuals, profiles, standard_errors
 from ciabench.learners.data import checked_parameters, checked_weights
 from ciabench.learners.search import check_search, warn_of_the_search
@@ -28,7 +30,6 @@ CRITERIA = ("bic", "aic", "cv", "blrt")
 LEVEL = 0.05
 """Level at which the bootstrap test asks for one more class."""
 
-
 ROWS_AT_ONCE = 2**16
 """Rows whose P(z | x) are in memory at a time while fitting."""
 
@@ -38,8 +39,8 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
 
     In each class a binary or categorical column has a probability for every level, and a numeric one is Gaussian. The
     likelihood is maximised by EM from many random starts, accelerated; missing cells are summed out exactly. Classes
-    are ordered by size, the largest first. Covariates and distal outcomes are out of
-    scope; StepMix and poLCA have them.
+    are ordered by size, the largest first. Covariates and distal outcomes are out of scope; StepMix and poLCA have
+    them.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         Kinds of the columns, where they should not be inferred: "binary", "categorical" or "numeric", for all columns
         or by name.
     n_bootstrap : int
-        Tables drawn for the bootstrap test.
+        Tables drawn for the bootstrap test, at each number of classes; weights of rows must then be whole numbers.
     random_state : int, RandomState or None
         Source of starts, folds and bootstrap tables.
 
@@ -175,10 +176,11 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         self._check_parameters()
         table = training_table(self, X, self.kinds)
         counts, random = checked_weights(sample_weight, table.n_rows), check_random_state(self.random_state)
-        own, n_classes = checked_parameters(self.init, self.n_classes, table, full=self._is_full), self.n_classes
-        if isinstance(n_classes, str):
-            n_classes = self._chosen(n_classes, table, counts, random)
-        mixture = self._fitted(table, counts, n_classes, random, init=own)
+        own = checked_parameters(self.init, self.n_classes, table, full=self._is_full)
+        if isinstance(self.n_classes, str):
+            mixture = self._chosen(self.n_classes, table, counts, random)
+        else:
+            mixture = self._fitted(table, counts, self.n_classes, random, init=own)
         self._set_mixture(mixture, table, counts)
         warn_of_the_search(self, mixture.is_on_floor)
         return self
@@ -259,27 +261,34 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
             accelerate=self.accelerate, smoothing=self.smoothing, full=self._is_full, init=init,
         )  # fmt: skip
 
-    def _chosen(self, criterion: str, table: Coded, counts: Floats, random: np.random.RandomState) -> int:
-        """Number of classes by a criterion, which is kept in `criterion_`."""
+    def _chosen(self, criterion: str, table: Coded, counts: Floats, random: np.random.RandomState) -> Mixture:
+        """Fit with the number of classes that a criterion, which is kept in `criterion_`, prefers."""
+        fitted: dict[int, Mixture] = {}
 
         def fit(rows: Coded, weights: Floats, k: int) -> Mixture:
             return self._fitted(rows, weights, k, random)
 
+        def information(k: int) -> float:
+            fitted[k] = fit(table, counts, k)
+            return float(getattr(fitted[k], criterion))
+
         if criterion == "blrt":
-            return self._tested(fit, table, counts, random)
-        if criterion == "cv":
-            folds = random_folds(table.n_rows, random)
-            self.criterion_ = search_classes(
-                lambda k: held_out_surprise(lambda rows, n: fit(rows, n, k), table, counts, folds), self.max_classes
-            )
+            n_classes = self._tested(fit, *single_rows(table, counts), random)
         else:
-            self.criterion_ = search_classes(
-                lambda k: float(getattr(fit(table, counts, k), criterion)), self.max_classes
-            )
-        return min(self.criterion_, key=self.criterion_.__getitem__)
+            value = information if criterion != "cv" else self._held_out(fit, *single_rows(table, counts), random)
+            self.criterion_ = search_classes(value, self.max_classes)
+            n_classes = min(self.criterion_, key=self.criterion_.__getitem__)
+        return fitted.get(n_classes) or fit(table, counts, n_classes)
+
+    def _held_out(self, fit: Any, table: Coded, counts: Floats, random: Random) -> Callable[[int], float]:
+        """Loss on held-out rows as a function of the number of classes."""
+        folds = random_folds(table.n_rows, random)
+        return lambda k: held_out_surprise(lambda rows, n: fit(rows, n, k), table, counts, folds)
 
     def _tested(self, fit: Any, table: Coded, counts: Floats, random: np.random.RandomState) -> int:
         """Smallest number of classes that the bootstrap test does not reject."""
+        if (counts != 1).any():
+            raise DataError("n_classes='blrt' draws tables of single rows, so sample_weight must be whole numbers.")
         self.criterion_ = {}
         rng = np.random.default_rng(random.randint(2**31))  # numpy's  # nosec B311
         for k in range(1, self.max_classes):
@@ -307,3 +316,11 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         self.sabic_ = float(np.log((n + 2) / 24)) * self.n_parameters_ + deviance
         self.icl_ = self.bic_ + 2 * entropy
         self.entropy_r2_ = 1 - entropy / (n * float(np.log(self.n_classes_))) if self.n_classes_ > 1 else 1.0
+
+
+def single_rows(table: Coded, counts: Floats) -> tuple[Coded, Floats]:
+    """The table with every row as often as its weight says, if weights are whole numbers; otherwise as it is."""
+    if (counts == 1).all() or (counts % 1 != 0).any():
+        return table, counts
+    owners = np.repeat(np.arange(table.n_rows), counts.astype(np.intp))
+    return table.rows(owners), np.ones(owners.size)
