@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import extending, types
+from numba.core import cgutils
 from numba.extending import models, overload, register_model
 from numpy.typing import NDArray
 
@@ -110,6 +111,52 @@ def choose(_typing: Any, left: Any, right: Any, if_larger: Any, otherwise: Any) 
         return builder.select(builder.fcmp_ordered(">", left, right), *values)
 
     return lanes(lanes, lanes, lanes, lanes), generate
+
+
+@intrinsic
+def any_larger(_typing: Any, left: Any, right: Any) -> Any:
+    """Whether left > right in any lane."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        flags = builder.bitcast(builder.fcmp_ordered(">", *arguments), ir.IntType(LANES))
+        return builder.icmp_unsigned("!=", flags, ir.Constant(ir.IntType(LANES), 0))
+
+    return types.boolean(lanes, lanes), generate
+
+
+@intrinsic
+def square_root(_typing: Any, value: Any) -> Any:
+    """Square root of lanes of at least 0."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(DOUBLES, [DOUBLES])
+        root = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
+        return builder.call(root, arguments)
+
+    return lanes(lanes), generate
+
+
+@intrinsic
+def draw_uniform(_typing: Any, random: Any) -> Any:
+    """Eight numbers in [0, 1) from eight generators, whose states (2, 8) are advanced: xorshift128+, its upper 52 bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def shifted(value: Any, left: int = 0, right: int = 0) -> Any:
+            moved = builder.shl(value, _integers(left)) if left else builder.lshr(value, _integers(right))
+            return builder.xor(value, moved)
+
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        older = builder.bitcast(data, INTEGERS.as_pointer())
+        newer = builder.gep(older, [ir.Constant(ir.IntType(64), 1)])
+        first, second = builder.load(older, align=8), builder.load(newer, align=8)
+        total = builder.add(first, second)
+        mixed = builder.xor(shifted(shifted(first, left=23), right=18), shifted(second, right=5))
+        builder.store(second, older, align=8)
+        builder.store(mixed, newer, align=8)
+        in_one_to_two = builder.or_(builder.lshr(total, _integers(12)), _integers(1023 << 52))
+        return builder.fsub(builder.bitcast(in_one_to_two, DOUBLES), ir.Constant(DOUBLES, [1.0] * LANES))
+
+    return lanes(random), generate
 
 
 @intrinsic

@@ -107,15 +107,22 @@ def as_coded(rows: Any) -> Coded:
     return Coded(rows, np.full(n_columns, 2), np.empty((n_samples, 0)))
 
 
-def make_problem(rows: Any, counts: Floats, smoothing: float = 0.0, *, full: bool = False) -> Problem:
-    """Problem of rows that occur `counts` (s,) times, for `as_coded`; numbers should be standardised."""
+def make_problem(
+    rows: Any, counts: Floats, smoothing: float = 0.0, *, full: bool = False, merge: bool = True
+) -> Problem:
+    """Problem of rows that occur `counts` (s,) times, for `as_coded`; numbers should be standardised.
+
+    Without `merge` equal rows stay apart, in their order.
+    """
     table = as_coded(rows)
     if sparse.issparse(table.codes):
         return _sparse_problem(table, counts, smoothing)
     if table.numbers.shape[1]:
         return _numeric_problem(table, counts, smoothing, full=full)
     has_missing = _have_missing(table.codes, table.n_levels)
-    digits, counts = distinct(table.codes, table.n_levels + has_missing, counts)
+    digits = table.codes
+    if merge:
+        digits, counts = distinct(digits, table.n_levels + has_missing, counts)
     return cut_problem(
         digits, counts, make_groups(tuple(table.n_levels.tolist()), tuple(has_missing.tolist())), smoothing
     )
