@@ -12,6 +12,7 @@ from .findings.results import Results as Results
 from .lab.session import learning_curve as learning_curve
 from .lab.shipped import reference as reference
 from .learners.adaptive import Adaptive as Adaptive
+from .learners.bayesian_mixture import BayesianMixture as BayesianMixture
 from .learners.belief_network import BeliefNetwork as BeliefNetwork
 from .learners.cov import COV as COV
 from .learners.em import EM as EM

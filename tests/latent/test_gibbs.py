@@ -106,3 +106,32 @@ def test_predictions_are_the_exact_ones(size, groups, expected):
     found = sampled(table, PATTERNS, groups, expected=expected)
     np.testing.assert_allclose(found, exact, atol=0.004)
     assert found.sum() == pytest.approx(1)
+
+
+MIXED = Coded(
+    np.array([[1, 2], [0, 0], [1, 3], [2, 1], [0, 2]], dtype=np.uint8),
+    np.array([2, 3]),
+    np.array([[0.3, 1.5], [-1.0, np.nan], [0.6, 0.2], [1.2, -0.7], [-0.8, 0.1]]),
+)
+MIXED_NEW = Coded(
+    np.array([[1, 0], [0, 2], [2, 3]], dtype=np.uint8),
+    np.array([2, 3]),
+    np.array([[0.5, 0.9], [-0.7, np.nan], [np.nan, 0.2]]),
+)
+
+
+@pytest.mark.parametrize("expected", [False, True], ids=["draws", "expectations"])
+def test_levels_numbers_and_missing_cells(expected):
+    groups = [0, 0]
+    evidence = log_evidence(MIXED, groups)
+    exact = [np.exp(log_evidence(stacked(MIXED, MIXED_NEW.rows([i])), groups) - evidence) for i in range(3)]
+    np.testing.assert_allclose(sampled(MIXED, MIXED_NEW, groups, expected=expected, n_sweeps=8000), exact, rtol=0.02)
+
+
+@pytest.mark.parametrize("powers", [np.full(4, 2.0), np.array([0.5, 1.0, 0.3, 2.0])])
+def test_counts_are_powers_of_the_likelihood(powers):
+    table, groups = TINY.rows(slice(4)), [-1, 0, 0]
+    evidence = log_evidence(table, groups, powers)
+    both = np.append(powers, 1.0)
+    exact = [np.exp(log_evidence(stacked(table, PATTERNS.rows([i])), groups, both) - evidence) for i in range(8)]
+    np.testing.assert_allclose(sampled(table, PATTERNS, groups, powers=powers), exact, atol=0.004)

@@ -70,6 +70,7 @@ SPARSE = dict.fromkeys(
     "sparse X holds bits, and the check has real numbers",
 )
 NOT_ON_TABLES = {
+    "BayesianMixture": SPARSE,
     "EM": SPARSE,
     "LatentClass": {
         "check_sample_weight_equivalence_on_dense_data": "with 15 rows of 10 numbers, starts at rows in another order "
