@@ -182,7 +182,7 @@ def as_text(table: pd.DataFrame) -> str:
         ways = " | ".join(f"{row[way]:+.3f} ± {row[f'{way} error']:.3f}" for way in WAYS)
         start = f"| {row['cell']} | {row['size']:,} | {row['worlds']} | {SHORT[row['best']]} | {row['of the best']:.3f}"
         lines.append(f"{start} | {ways} | {row['mixture']:.2f} |")
-    lines += ["", "| less the best member, over cells | mean | within .03 | within .05 | worst |", "|---|---|---|---|---|"]
+    lines += ["", "| less the best member, over cells | mean | within .03 | within .05 | worst |", "|" + "---|" * 5]
     for way in WAYS:
         lead = table[way]
         shares = " | ".join(f"{(lead >= -near).mean():.0%}" for near in (0.03, 0.05))

@@ -1,6 +1,7 @@
 from .encoder import BitEncoder as BitEncoder
 from .findings.departure_figure import plot_departures as plot_departures
 from .findings.graphs import plot_network as plot_network
+from .findings.limits import plot_losses as plot_losses
 from .findings.looks import learner_colors as learner_colors
 from .findings.pairs import plot_pairs as plot_pairs
 from .findings.panels import plot_curves as plot_curves

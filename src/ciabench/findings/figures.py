@@ -16,7 +16,7 @@ from ciabench.findings.departure_figure import departure_table, departures_figur
 from ciabench.findings.departures import departures_of
 from ciabench.findings.looks import STYLE, legend_entries, make_readable
 from ciabench.findings.pairs import draw_pairs, pairs_size
-from ciabench.findings.panels import FLOOR, T_LABEL, alone_size, below_floor, draw_alone, draw_panel
+from ciabench.findings.panels import FLOOR, T_LABEL, alone_size, are_unmixed, below_floor, draw_alone, draw_panel
 from ciabench.findings.paper import Grid
 from ciabench.findings.spelling import accuracies, is_of_pair
 from ciabench.lab.storage.view import WORLD
@@ -146,6 +146,8 @@ def _caption(curves: pd.DataFrame) -> str:
     fewest, most = curves["trials"].min(), curves["trials"].max()
     trials = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     marks = f" Marks in the lane: T below {FLOOR:g}.".replace("-", "−") if (curves["t"] < FLOOR).any() else ""
+    if are_unmixed(curves).any():
+        marks += " Open circles: the limit's chains disagree, so that it may be too low."
     return f"Means of {trials} trials, bars: standard error. Mean headroom {curves['headroom'].mean():.3f}.{marks}"
 
 

@@ -213,7 +213,7 @@ class Adaptive(ClassifierMixin, BaseEstimator):
         table = pd.DataFrame(columns).rename_axis("member").sort_values("weight", ascending=False, kind="stable")
         (name, weight, loss), *others = table.itertuples(name=None)
         if not self.n_folds_:
-            return Explanation("The rarest label has too few rows to hold any out, so the weights are the prior.", table)
+            return Explanation("The rarest label has too few rows to hold any out: the weights are the prior.", table)
         found = f"{name} has {weight:.0%} of the weight: its log-loss on held-out rows is {loss:.3f}"
         rest = f", that of {others[0][0]} is {others[0][2]:.3f}." if others else "."
         return Explanation(found + rest, table)

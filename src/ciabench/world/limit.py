@@ -203,7 +203,7 @@ def _measured(masses: Floats, posterior: Floats, weights: Floats, target: Floats
 
 
 def _rule(models: Models, worths: Floats, most: int) -> Voters:
-    """Rule of the models that are worth something, or of all if none is; thinned to `most` where patterns are sampled."""
+    """Rule of the models worth something, or of all if none is; of at most `most` where patterns are sampled."""
     chosen = np.flatnonzero(worths)
     if not chosen.size:
         chosen, worths = np.arange(len(worths)), np.ones(len(worths))
