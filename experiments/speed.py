@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 import plain_harness
 import speed_fresh
+import speed_gibbs
 import speed_shown
 from ciabench import EM, CIAFamily, NaiveBayes, Perceptron, Scorer, Task, Winnow, World
 from ciabench.kernels import prepare_kernels
@@ -123,6 +124,19 @@ def against_products(size: int, n: int, rounds: int) -> dict[str, object]:
         "ours": mine,
         "theirs": floor,
         "note": "",
+    }
+
+
+def against_plain_sampler(size: int, n: int, rounds: int) -> dict[str, object]:
+    """Gibbs sampling against a sampler in plain NumPy that draws as many classes."""
+    mine, other = take_turns(*speed_gibbs.sides(size, n), rounds)
+    return {
+        "what": "Gibbs sampling, 1,400 sweeps",
+        "setting": f"({size}, {n})",
+        "peer": "plain NumPy",
+        "ours": mine,
+        "theirs": other,
+        "note": f"{speed_gibbs.CLASSES} classes",
     }
 
 
@@ -287,6 +301,8 @@ def contests(rounds: int) -> Iterator[dict[str, object]]:
         yield against_stepmix(size, n, rounds)
     for size, n in [(10000, 75), (1000, 500)]:
         yield against_products(size, n, rounds)
+    for size, n in [(200, 10), (1000, 10), (1000, 75)]:
+        yield against_plain_sampler(size, n, rounds)
     for size in (1000, 20000):
         yield from against_scikit_learn(size, 75, rounds)
     yield from protocol(rounds)

@@ -5,6 +5,7 @@ from .findings.limits import plot_losses as plot_losses
 from .findings.looks import learner_colors as learner_colors
 from .findings.pairs import plot_pairs as plot_pairs
 from .findings.panels import plot_curves as plot_curves
+from .findings.pictures import plot_chains as plot_chains
 from .findings.pictures import plot_difference as plot_difference
 from .findings.pictures import plot_model as plot_model
 from .findings.pictures import plot_profiles as plot_profiles

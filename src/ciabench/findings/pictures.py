@@ -22,6 +22,7 @@ from ciabench.findings.looks import (
 from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.view import WORLD
 from ciabench.latent.fit import REPRODUCED
+from ciabench.learners.bayesian_mixture import BayesianMixture
 from ciabench.learners.em import EM
 from ciabench.learners.latent_class import LatentClass
 from ciabench.world.model import CIAModel
@@ -197,6 +198,41 @@ def plot_restarts(em: EM, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="step", ylim=(ends.max() - 1.2 * max(depth, 1.0), ends.max() + 0.1 * max(depth, 1.0)))
     ax.set_ylabel("log-likelihood" if em.smoothing == 0 else "log-likelihood and log prior")
     ax.set_title(f"{reached.sum()} of {len(ends)} restarts reach the best, {ends.max():.2f}".replace("-", "−"))
+    return dress(ax)
+
+
+def plot_chains(mixture: BayesianMixture, ax: Axes | None = None) -> Axes:
+    """Plot the log-likelihood of each chain by sweep; the first half, warm-up, is grey.
+
+    Parameters
+    ----------
+    mixture : BayesianMixture
+        Fitted classifier.
+    ax : Axes, optional
+        Where to draw (default: a new figure).
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> X, y = CIAModel([0.5, 0.5], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.6]]).sample(400, rng=0)
+    >>> plot_chains(BayesianMixture(random_state=0).fit(X, y)).get_xlabel()
+    'sweep'
+    """
+    check_is_fitted(mixture, "log_likelihoods_")
+    ax = _new() if ax is None else ax
+    scheme, paths, begin = scheme_of(ax), mixture.log_likelihoods_, mixture.n_sweeps_ // 2
+    color, sweeps = style("BayesianMixture", [], scheme)["color"], np.arange(1, mixture.n_sweeps_ + 1)
+    for path in paths:
+        ax.plot(sweeps[: begin + 1], path[: begin + 1], color=shade(scheme, 40), linewidth=0.7)
+        ax.plot(sweeps[begin:], path[begin:], color=color, linewidth=0.7)
+    low, high = paths[:, min(5, begin) :].min(), paths.max()
+    margin = 0.05 * max(high - low, 1.0)
+    ax.set(xlabel="sweep", ylabel="log-likelihood", ylim=(low - margin, high + margin))
+    state = "settled" if mixture.converged_ else "not settled"
+    ax.set_title(f"{len(paths)} chains, {state} after {mixture.n_sweeps_} sweeps, R̂ = {mixture.r_hat_:.2f}")
     return dress(ax)
 
 

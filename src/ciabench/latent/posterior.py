@@ -1,6 +1,9 @@
 """Draw mixtures from their posterior, without knowing the number of classes, until predictions of a target settle.
 
-Chains run in stages, each as long as everything before it; only the last one is kept, so that half of all sweeps are
+Chains grow first: they start on a few random rows, and go on with twice as many until there are all. Two classes of a
+thousand rows that are one merge in a thousand sweeps, two of thirty rows in thirty.
+
+Then they run in stages, each as long as everything before it; only the last one is kept, so that half of all sweeps are
 warm-up. A stage is the last one if chains 0 to 3 and chains 4 to 7 predict the target alike, or if there are no sweeps
 left.
 """
@@ -13,7 +16,7 @@ from scipy import sparse
 
 from ciabench.arrays import Coded, Floats
 from ciabench.latent.averaging import Pool, label_scores, pool
-from ciabench.latent.gibbs import FIXED, Draws, Prior, make_prior, run_chains, start_chains
+from ciabench.latent.gibbs import FIXED, Chains, Draws, Prior, make_prior, run_chains, start_chains
 from ciabench.latent.lanes import LANES
 from ciabench.latent.pieces import Layout, make_problem
 from ciabench.latent.starts import make_starts
@@ -26,6 +29,9 @@ GRID = np.geomspace(0.05, 20.0, 49)
 
 FIRST_STAGE, KEPT = 50, 25
 """Sweeps at the end of the first stage that may be the last one, and draws of each chain that are kept."""
+
+FIRST_ROWS, SWEEPS_PER_STEP = 32, 25
+"""Rows that chains start on, and sweeps until there are twice as many."""
 
 REFERENCE_ROWS = 200
 """Rows on which predictions are compared."""
@@ -87,27 +93,38 @@ def _order(table: Coded, powers: Floats) -> NDArray[np.intp]:
 
 
 def sample_posterior(
-    table: Coded, powers: Floats, max_classes: int, weight: float, max_sweeps: int, tolerance: float, rng: np.random.Generator
+    table: Coded, powers: Floats, max_classes: int, weight: float, max_sweeps: int, tol: float, rng: np.random.Generator
 ) -> Posterior:
     """Run eight chains over a table with standardised numbers, whose first column is the target."""
     problem = make_problem(table, powers, merge=False)
     prior = _prior(problem.layout, weight)
-    starts = make_starts(table, powers, max_classes, LANES, rng, target=0)
-    chains, done, paths, kept = start_chains(prior, starts, rng), 0, [], None
+    chains, done, paths = grown_chains(table, powers, max_classes, prior, rng), 0, []
     compared = without_target(table.rows(np.unique(np.linspace(0, table.n_rows - 1, REFERENCE_ROWS).astype(np.intp))))
-    is_settled = False
-    while kept is None or (done < max_sweeps and not is_settled):
-        every = max(done // KEPT, 1)
-        n_sweeps = min(max(done, FIRST_STAGE // 2), max_sweeps - done) // every * every
-        if not n_sweeps:
-            break
-        kept, chains = run_chains(problem, prior, chains, n_sweeps, every=every, expected=True)
-        paths.append(kept.log_likelihoods)
-        is_settled = done > 0 and disagreement(kept, problem.layout, compared) < tolerance
+    while True:
+        n_sweeps, every = max(done, FIRST_STAGE // 2), max(done // KEPT, 1)
+        draws, chains = run_chains(problem, prior, chains, n_sweeps, every=every, expected=True)
         done += n_sweeps
+        paths.append(draws.log_likelihoods)
+        is_settled = len(paths) > 1 and disagreement(draws, problem.layout, compared) < tol
+        if is_settled or 2 * done > max_sweeps:
+            break
     return Posterior(
-        pool(kept, problem.layout), kept.occupied.sum(axis=2), kept.learnt, np.concatenate(paths).T, is_settled
+        pool(draws, problem.layout), draws.occupied.sum(axis=2), draws.learnt, np.concatenate(paths).T, is_settled
     )
+
+
+def grown_chains(
+    table: Coded, powers: Floats, max_classes: int, prior: Prior, rng: np.random.Generator
+) -> Chains:
+    """Chains that start on a few random rows, each class at one of them, and have seen ever more of the others."""
+    order, size = rng.permutation(table.n_rows), min(FIRST_ROWS, table.n_rows)
+    part, own = table.rows(order[:size]), powers[order[:size]]
+    chains = start_chains(prior, make_starts(part, own, max_classes, LANES, rng, target=0), rng)
+    while size < table.n_rows:
+        problem = make_problem(table.rows(order[:size]), powers[order[:size]], merge=False)
+        _, chains = run_chains(problem, prior, chains, SWEEPS_PER_STEP, every=SWEEPS_PER_STEP)
+        size *= 2
+    return chains
 
 
 def _prior(layout: Layout, weight: float) -> Prior:

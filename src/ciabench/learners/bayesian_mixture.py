@@ -36,10 +36,11 @@ class BayesianMixture(BinaryClassifier):
     Missing cells are summed out. Classes without rows enter the average by the expectations of their probabilities; if
     there are numeric columns, by a normal distribution with the moments of the prior.
 
-    Chains stop by themselves: at 50, 100, 200, … sweeps, when P(y | x) of up to 200 training rows differs by less than
-    `tol` (root mean square) between one half of the chains and the other, and at `max_sweeps` in any case. The second
-    half of the sweeps is kept, thinned to at most 25 draws of each chain. The result does not depend on the order of
-    the rows.
+    Chains grow: they start on 32 random rows, and after every 25 sweeps they get twice as many, which finds the number of
+    classes sooner than a start on all rows. Then they stop by themselves: at 50, 100, 200, … sweeps over all rows, when
+    P(y | x) of up to 200 training rows differs by less than `tol` (root mean square) between one half of the chains and
+    the other, or when more would exceed `max_sweeps`. The second half of these sweeps is kept, thinned to 25 draws of each
+    chain. The result does not depend on the order of the rows.
 
     A sample weight is a power of the likelihood: a row of weight 2 is the same as two rows, one of weight w, if w is
     not whole, counts as ⌈w⌉ rows whose P(x, y, z) has the power w / ⌈w⌉. A row never counts as more than 100 rows;
@@ -52,7 +53,7 @@ class BayesianMixture(BinaryClassifier):
     weight_concentration : float
         Concentration e of the weights; the smaller, the fewer classes have rows.
     max_sweeps : int
-        Budget of sweeps of each chain.
+        Budget of sweeps over all rows of each chain, at least 50.
     tol : float
         Difference between the predictions of two halves of the chains below which they have settled.
     kinds : str, dict or None
@@ -107,8 +108,8 @@ class BayesianMixture(BinaryClassifier):
         self,
         *,
         max_classes: int = 10,
-        weight_concentration: float = 0.2,
-        max_sweeps: int = 400,
+        weight_concentration: float = 0.05,
+        max_sweeps: int = 200,
         tol: float = 0.02,
         kinds: Any = None,
         binarize: float | None = None,
@@ -132,7 +133,7 @@ class BayesianMixture(BinaryClassifier):
         """Draw mixtures given a table X (s, n), with NaN or None where cells are missing, and labels y (s,)."""
         check_integer("max_classes", self.max_classes, 1)
         check_between("weight_concentration", self.weight_concentration, 0, np.inf)
-        check_integer("max_sweeps", self.max_sweeps, 4)
+        check_integer("max_sweeps", self.max_sweeps, 50)
         check_between("tol", self.tol, 0, 1, closed=True)
         rows, codes = training_data(self, X, y)
         weights = checked_weights(sample_weight, codes.size)
