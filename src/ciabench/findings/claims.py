@@ -3,9 +3,9 @@
 Each claim is one function from rows to the statements that it makes; to add a claim, add a function, and the worlds
 that it is about. It is shown for results that hold at least one of them. Levels are applied by `tester`, once the
 statements are counted: 5% in all for the paper's claims, 5% for those beyond it, whose ids start with B, and 5% for
-those about the limit of learning, whose ids start with L and whose statements are in `limits`. Passing sizes (C9, and the last statement of C10) are judged by the 95% bootstrap intervals of both sizes, whatever the level,
-and not at all with fewer than ten trials; so are crossing points (B2), and shares of pairs of words (B3) by exact 95%
-intervals.
+those about the limit of learning, whose ids start with L and whose statements are in `limits`. Passing sizes (C9, and
+the last statement of C10) are judged by the 95% bootstrap intervals of both sizes, whatever the level, and not at all
+with fewer than ten trials; so are crossing points (B2), and shares of pairs of words (B3) by exact 95% intervals.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,11 +2,10 @@
 
 Levels. The probability of wrongly calling any of the paper's claims reproduced is at most 5%; claims beyond the paper,
 whose ids start with B, have another 5%, and those about the limit of learning, with L, a third. So a claim is tested
-at 5% / (number of claims of its kind). All statements of
-a claim must be shown, each at that level, which needs no further correction. A single one suffices to contradict it:
-that is tested at the level of the claim / (number of statements that it makes about these rows). A statement about the
-clearest of several sizes is tested at the level / (number of sizes). Statements with an interval of their own are
-judged by it, whatever the level.
+at 5% / (number of claims of its kind). All statements of a claim must be shown, each at that level, which needs no
+further correction. A single one suffices to contradict it: that is tested at the level of the claim / (number of
+statements that it makes about these rows). A statement about the clearest of several sizes is tested at the level /
+(number of sizes). Statements with an interval of their own are judged by it, whatever the level.
 """
 
 import json
