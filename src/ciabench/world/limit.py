@@ -29,14 +29,15 @@ from ciabench.world.conditions import Conditions
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Scorer
 
-BURN_IN, SWEEPS, EVERY = 500, 600, 3
-"""Sweeps of a chain before its draws count, sweeps that count, and how many of them lie between two draws."""
+BURN_IN, FEWEST_SWEEPS, SWEEPS_AND_ROWS, EVERY = 500, 600, 48_000, 3
+"""Sweeps of a chain before its draws count; those that count, and how many of them, at least, times rows of the sample
+(fewer rows leave more variety); and how many of them lie between two draws."""
 
 PATTERNS = 1_000
 """Patterns on which the conditions of a draw are judged where they cannot be enumerated."""
 
-MOST_VOTERS, MOST_IN_FACTS = 600, 200
-"""Draws that vote where patterns cannot be enumerated: in the limit, and in the rules that are facts."""
+MOST_VOTERS, MOST_IN_FACTS = 3 / 8, 1 / 8
+"""Shares of all draws that vote, at most, where patterns cannot be enumerated: in the limit, and in rules for facts."""
 
 T_TARGET = 0.02
 """Test error of T that is small enough: T of a trial varies by much more."""
@@ -128,14 +129,15 @@ class KnownFamily(NamedTuple):
         models = self.posterior(X, y, model, rng)
         worths = self.worths(models, rng)
         is_random = np.arange(len(worths)) % LANES >= LANES // 2
+        most, few = (int(share * len(worths)) for share in (MOST_VOTERS, MOST_IN_FACTS))
         rules = {
-            "limit_random": _rule(models.of(is_random), worths[is_random], MOST_IN_FACTS),
-            "limit_truth": _rule(models.of(~is_random), worths[~is_random], MOST_IN_FACTS),
-            "limit_unweighted": _rule(models, np.ones(len(worths)), MOST_IN_FACTS),
+            "limit_random": _rule(models.of(is_random), worths[is_random], few),
+            "limit_truth": _rule(models.of(~is_random), worths[~is_random], few),
+            "limit_unweighted": _rule(models, np.ones(len(worths)), few),
         }
         found = {name: judge.score(rule).t for name, rule in rules.items()}
         accepted = int(np.count_nonzero(worths))
-        return Limit(_rule(models, worths, MOST_VOTERS), {"draws": len(worths), "accepted": accepted, **found})
+        return Limit(_rule(models, worths, most), {"draws": len(worths), "accepted": accepted, **found})
 
     def posterior(self, X: Bits, y: Bits, model: CIAModel, rng: np.random.Generator) -> Models:
         """Draws from the posterior under the prior without conditions, chain by chain in turn."""
@@ -144,7 +146,8 @@ class KnownFamily(NamedTuple):
         problem = make_problem(rows, ones, merge=False)
         prior = make_prior(problem.layout, weight=self.concentration, concentrations=self.concentration)
         _, chains = run_chains(problem, prior, start_chains(prior, starts, rng), BURN_IN, every=BURN_IN)
-        draws, _ = run_chains(problem, prior, chains, SWEEPS, every=EVERY)
+        n_sweeps = max(FEWEST_SWEEPS, SWEEPS_AND_ROWS // len(y)) // EVERY * EVERY
+        draws, _ = run_chains(problem, prior, chains, n_sweeps, every=EVERY)
         theta = draws.theta.reshape(-1, *draws.theta.shape[2:])
         weights = theta[:, :, 0] / theta[:, :, 0].sum(axis=1, keepdims=True)
         return Models(weights, theta[:, :, 1:].swapaxes(1, 2))
