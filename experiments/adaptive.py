@@ -77,7 +77,8 @@ class Combination:
 def of_family(family: Any, size: int, seed: Seed) -> Problem:
     """A random model, its first rows, and T."""
     task = family.task(Seed((*seed.content, family.identity)))
-    return Problem(*task.training(size), lambda rule: task.judge.score(rule).t)
+    X, y = task.training(size)
+    return Problem(X, y, lambda rule: task.judge.score(rule).t)
 
 
 def of_table(X: pd.DataFrame, y: Any, size: int, seed: Seed) -> Problem:
@@ -89,7 +90,7 @@ def of_table(X: pd.DataFrame, y: Any, size: int, seed: Seed) -> Problem:
 
 def cells(folder: Path) -> Iterator[Cell]:
     """All cells in the order of the table."""
-    small = [
+    small: list[Any] = [
         *(CIAFamily(10, k, 0.9) for k in (2, 3, 5, 8)),
         *(TreeFamily(10, d, 0.9) for d in (0.5, 1, 2)),
         TwoHiddenFamily(10, 0.9),
@@ -103,8 +104,9 @@ def cells(folder: Path) -> Iterator[Cell]:
         if "target" in table:
             X, target = table.drop(columns="target"), table["target"]
             y = (target == target.mode()[0]).to_numpy().astype(np.uint8)
-            sizes = [2 * len(X) // 3, *([SMALL] if len(X) >= FEWEST_ROWS else [])]
-            yield from (Cell(path.stem, size, partial(of_table, X, y, size)) for size in sizes)
+            smaller = [SMALL] if len(X) >= FEWEST_ROWS else []
+            for size in (2 * len(X) // 3, *smaller):
+                yield Cell(path.stem, size, partial(of_table, X, y, size))
 
 
 def stacking_weights(chances: Any) -> Any:
@@ -128,7 +130,8 @@ def measured(cell: Cell, index: int) -> dict[str, Any]:
     n_folds = min(N_FOLDS, int(np.bincount(y).min()))
     chances = held_out_chances(list(named.values()), X, y, n_folds, random)
     losses = -np.log(chances).mean(axis=(0, 1))
-    members, kept = [member.fit(X, y) for member in named.values()], {}
+    members = [member.fit(X, y) for member in named.values()]
+    kept: dict[Any, Any] = {}
     units = np.eye(len(members))
     weights = {
         "rule": adaptive_weights(np.log(chances).mean(axis=0), prior_weights(len(members)), random),

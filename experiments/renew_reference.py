@@ -28,8 +28,8 @@ from ciabench.lab.storage.rows import read
 if TYPE_CHECKING:
     from ciabench.lab.storage.store import Store
 
-EXPERIMENTS = ("paper", "omitted", "beyond", "spelling", "departures")
-DRAWN = {"paper": "*.png", "spelling": "*.png", "departures": "departures.png"}
+EXPERIMENTS = ("paper", "omitted", "beyond", "spelling", "departures", "limit")
+DRAWN = {"paper": "*.png", "spelling": "*.png", "departures": "departures.png", "limit": "losses.png"}
 """Experiments whose figures are committed, and which of their files."""
 
 ROOT = Path(__file__).parents[1]

@@ -14,6 +14,7 @@ from ciabench.findings import paper
 from ciabench.findings.curves import learning_curves, worlds_of
 from ciabench.findings.departure_figure import departure_table, departures_figure
 from ciabench.findings.departures import departures_of
+from ciabench.findings.limits import LIMIT, draw_losses, losses
 from ciabench.findings.looks import STYLE, legend_entries, make_readable
 from ciabench.findings.pairs import draw_pairs, pairs_size
 from ciabench.findings.panels import FLOOR, T_LABEL, alone_size, are_unmixed, below_floor, draw_alone, draw_panel
@@ -74,11 +75,34 @@ def overview(curves: pd.DataFrame, grid: Grid) -> Figure:
     return figure
 
 
+def losses_figure(found: pd.DataFrame, rows: pd.DataFrame) -> Figure:
+    """Draw the `losses` of all worlds that have a limit: the paper's arranged as in the paper, the others below."""
+    by_world = {str(world): own for world, own in found.groupby(WORLD, sort=False)}
+    lines = [line for grid in arrangements(worlds_of(rows).loc[list(by_world)]) for line in grid]
+    shape = len(lines), max(map(len, lines))
+    size = (4.4 * max(shape[1], 2), 2.8 * shape[0] + 0.7)
+    figure, axes = plt.subplots(*shape, figsize=size, squeeze=False, sharey=True)
+    for names, line_axes in zip(lines, axes, strict=True):
+        for place, ax in enumerate(line_axes):
+            name = names[place] if place < len(names) else None
+            if name is None:
+                ax.set_axis_off()
+                continue
+            draw_losses(by_world[name], rows["learner"].unique(), ax)
+            ax.set(ylabel=ax.get_ylabel() if place == 0 else "", xlabel="training examples")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=min(len(labels), 5 * shape[1] // 2))
+    _add_caption(figure, f"Means of {found['trials'].min()} to {found['trials'].max()} trials.")
+    make_readable(figure)
+    return figure
+
+
 def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
     """Write fig1, fig2, … and an overview, each as PNG, SVG, PDF and CSV.
 
     The paper's worlds come first, in its order; all others follow in the order of the rows, with a separate overview.
-    Pairs of words are drawn in one figure, `spelling`, and departures from the binary model in another, `departures`.
+    Pairs of words are drawn in one figure, `spelling`, departures from the binary model in another, `departures`, and
+    what the sample and the method cost in a third, `losses`, if there is a limit.
     """
     if rows.empty:
         raise StoreError("no trial has finished yet, so there is nothing to draw.")
@@ -94,6 +118,9 @@ def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
             written += _save(figure, folder / "spelling", measured)
         if not departures_of(rows).empty:
             written += _save(departures_figure(rows), folder / "departures", departure_table(rows))
+        if LIMIT in set(rows["learner"]):
+            found = losses(rows)
+            written += _save(losses_figure(found, rows), folder / "losses", found)
         if not is_text.all():
             written += _write_curves(rows[~is_text], folder)
     return written

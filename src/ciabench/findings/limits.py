@@ -1,6 +1,6 @@
 """The limit of learning beside the learners: what the sample costs, what the method costs, and claims about both."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ciabench.errors import ParameterError, StoreError
-from ciabench.findings.curves import learning_curves
 from ciabench.findings.evidence import Statement
 from ciabench.findings.looks import REFERENCES, dress, in_order, make_readable, plain, scheme_of, shade, style
 from ciabench.findings.panels import put_title
@@ -34,12 +33,11 @@ WIDTH = 0.8
 """Share of the axis that the bars of one size take."""
 
 
-def with_limit(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the paper's experiment with those of the shipped limit that belong to the same trials."""
+def limit_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the shipped limit that belong to the same trials as these rows, which are the paper's."""
     limit = shipped.reference(LIMIT)
     own = limit[limit["learner"] == LIMIT]
-    trials = rows[[WORLD, "trial"]].drop_duplicates()
-    return pd.concat([rows, own.merge(trials, on=[WORLD, "trial"])], ignore_index=True)
+    return own.merge(rows[[WORLD, "trial"]].drop_duplicates(), on=[WORLD, "trial"])
 
 
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
@@ -105,7 +103,7 @@ def plot_losses(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def draw_losses(found: pd.DataFrame, learners: Sequence[str], ax: Axes) -> None:
+def draw_losses(found: pd.DataFrame, learners: Collection[str], ax: Axes) -> None:
     """Draw the `losses` of one world."""
     scheme, sizes = scheme_of(ax), sorted(found["size"].unique())
     shown = in_order(found["learner"])
@@ -121,15 +119,6 @@ def draw_losses(found: pd.DataFrame, learners: Sequence[str], ax: Axes) -> None:
     ax.set(xlabel="training examples", ylabel="1 − T: what is not learned", ylim=(0, MOST_LOST))
     ax.tick_params(axis="x", length=0)
     put_title(dress(ax), str(found[WORLD].iloc[0]))
-
-
-def unmixed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Worlds and sizes at which T of the chains' two halves differs by more than .02, beyond two standard errors.
-
-    There the limit may be too low.
-    """
-    curves = learning_curves(rows[rows["learner"] == LIMIT])
-    return curves[curves["is_unmixed"]][[WORLD, "size"]].reset_index(drop=True)
 
 
 def none_above_the_limit(data: Data, worlds: Sequence[str]) -> list[Statement]:

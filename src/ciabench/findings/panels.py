@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -143,8 +144,8 @@ def _mark_unmixed(curve: pd.DataFrame, color: str, ax: Axes) -> list[Artist]:
     if not are_unmixed(curve).any():
         return []
     marked = curve[are_unmixed(curve)]
-    circles = {"marker": "o", "linestyle": "none", "markerfacecolor": "none", "markersize": 6, "color": color}
-    return [*ax.plot(marked["size"], marked["t"], zorder=1.5, **circles)]
+    look: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "none", "markersize": 6}
+    return [*ax.plot(marked["size"], marked["t"], zorder=1.5, color=color, **look)]
 
 
 def are_unmixed(curves: pd.DataFrame) -> "pd.Series[bool]":

@@ -20,6 +20,7 @@ from ciabench.files import written_whole
 from ciabench.findings import paper
 from ciabench.findings.claims import check_claims
 from ciabench.findings.curves import learning_curves, paired_differences, worlds_of
+from ciabench.findings.limits import LIMIT
 from ciabench.findings.looks import in_order, page_style
 from ciabench.findings.pages import render
 from ciabench.findings.panels import CEILING, FLOOR, T_LABEL
@@ -79,6 +80,7 @@ def page(sources: Source | Iterable[Source]) -> str:
         styles=["report.css"],
         scripts=["curves.js", "report.js"],
         data={**data, "name": name, "sources": [_experiment_file(part) for part in parts]},
+        has_limit=LIMIT in set(rows["learner"]),
         question=QUESTION if findings else OTHER_QUESTION,
         summary=_summary(parts, data),
         findings=findings,

@@ -11,7 +11,8 @@ Gibbs sampler, half of which start at random and half at the true model. Chains 
 then T of the two halves differs, which is why both are facts of the score.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +30,7 @@ from ciabench.world.conditions import Conditions
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Scorer
 
-BURN_IN, FEWEST_SWEEPS, SWEEPS_AND_ROWS, EVERY = 500, 600, 48_000, 3
+BURN_IN, FEWEST_SWEEPS, SWEEPS_AND_ROWS, EVERY = 500, 600, 30_000, 3
 """Sweeps of a chain before its draws count; those that count, and how many of them, at least, times rows of the sample
 (fewer rows leave more variety); and how many of them lie between two draws."""
 
@@ -56,7 +57,8 @@ class Models(NamedTuple):
         return Models(self.weights[chosen], self.probs[chosen])
 
 
-class Voters(NamedTuple):
+@dataclass(frozen=True)
+class Voters:
     """A rule: every hidden value of every model votes with P(x, z), times its worth and its surplus of ones.
 
     Votes are summed in single precision: rows on which it matters are ties.
@@ -66,7 +68,7 @@ class Voters(NamedTuple):
     constants: NDArray[np.float32]
     surpluses: NDArray[np.float32]
 
-    t_target = T_TARGET
+    t_target: ClassVar[float] = T_TARGET
 
     @classmethod
     def of(cls, models: Models, worths: Floats) -> "Voters":
@@ -87,10 +89,12 @@ class Voters(NamedTuple):
         votes = rows.astype(np.float32) @ self.coefficients
         votes += self.constants
         votes -= votes.max(axis=1, keepdims=True)
-        return (np.exp(votes, out=votes) @ self.surpluses > 0).astype(np.uint8)
+        elected: Bits = (np.exp(votes, out=votes) @ self.surpluses > 0).astype(np.uint8)
+        return elected
 
 
-class Limit(NamedTuple):
+@dataclass(frozen=True)
+class Limit:
     """The rule of one who knows the family, and facts about the draws behind it.
 
     The facts are the number of `draws` and how many of them the family accepts, and T of three other rules: that of the
@@ -101,7 +105,7 @@ class Limit(NamedTuple):
     rule: Voters
     facts: Facts
 
-    t_target = T_TARGET
+    t_target: ClassVar[float] = T_TARGET
 
     def predict(self, X: ArrayLike) -> Bits:
         """Predict 1 where the weighted votes for 1 outweigh those for 0."""
@@ -186,8 +190,7 @@ class _SharedPatterns(NamedTuple):
         hidden = np.minimum(np.searchsorted(np.cumsum(weights), steps), weights.size - 1)
         X = self.uniform < probs[1:].T.astype(np.float32)[hidden]
         joint = X.astype(np.float32) @ bernoulli.logit(probs[1:]).astype(np.float32)
-        joint += (np.log(weights) + np.log1p(-probs[1:]).sum(axis=0)).astype(np.float32)
-        posterior, _ = bernoulli.normalize(joint)
+        posterior, _ = bernoulli.normalize(joint + (np.log(weights) + np.log1p(-probs[1:]).sum(axis=0)))
         return _measured(np.full(PATTERNS, 1 / PATTERNS), posterior, weights, probs[0])
 
 
