@@ -32,7 +32,7 @@ def points(rows: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
     joined = wide.join(facts).dropna(subset=["limit"])
     found: dict[tuple[str, int], pd.DataFrame] = {}
     for key, own in joined.groupby(["world", "size"], sort=False):
-        world, size = key  # type: ignore[misc]
+        world, size = key
         found[str(world), int(size)] = own  # type: ignore[call-overload]
     return found
 
@@ -52,7 +52,7 @@ def table(found: dict[tuple[str, int], pd.DataFrame]) -> str:
         best = str(own[names].mean().idxmax()) if names else ""
         behind = _shown((own["limit"] - own[best]).dropna()) if names else ""
         halves = (own["limit_random"] - own["limit_truth"]).dropna()
-        mark = " (marked)" if abs(halves.mean()) > max(MARK, 2 * halves.sem()) else ""
+        mark = " (marked)" if abs(halves.mean()) > max(MARK, 2 * float(halves.sem())) else ""
         lines.append(
             f"| {world} | {size:,} | {len(own)} | {_shown(own['limit'])} | {own['limit_unweighted'].mean():.3f} "
             f"| {best} | {behind} | {_shown(halves)}{mark} |"

@@ -92,7 +92,8 @@ def losses_figure(found: pd.DataFrame, rows: pd.DataFrame) -> Figure:
             ax.set(ylabel=ax.get_ylabel() if place == 0 else "", xlabel="training examples")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=min(len(labels), 5 * shape[1] // 2))
-    _add_caption(figure, f"Means of {found['trials'].min()} to {found['trials'].max()} trials.")
+    trials = f"Means of {found['trials'].min()} to {found['trials'].max()} trials."
+    _add_caption(figure, f"Grey: 1 − limit, what the sample costs. Bars: limit − T, what the method costs. {trials}")
     make_readable(figure)
     return figure
 
@@ -173,7 +174,7 @@ def _caption(curves: pd.DataFrame) -> str:
     fewest, most = curves["trials"].min(), curves["trials"].max()
     trials = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     marks = f" Marks in the lane: T below {FLOOR:g}.".replace("-", "−") if (curves["t"] < FLOOR).any() else ""
-    if are_unmixed(curves).any():
+    if (are_unmixed(curves) & (curves["t"] >= FLOOR)).any():
         marks += " Open circles: the limit's chains disagree, so that it may be too low."
     return f"Means of {trials} trials, bars: standard error. Mean headroom {curves['headroom'].mean():.3f}.{marks}"
 

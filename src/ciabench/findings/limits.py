@@ -126,7 +126,8 @@ def none_above_the_limit(data: Data, worlds: Sequence[str]) -> list[Statement]:
     statements = []
     for world in worlds:
         sizes = data.sizes(world, LIMIT)
-        learners = [one for one in in_order(data.select(world)["learner"]) if one not in REFERENCES]
+        known = in_order(data.rows["learner"][data.rows[WORLD] == world])
+        learners = [one for one in known if one not in REFERENCES]
         for learner in learners:
             lead = data.mean_lead(world, learner, LIMIT, sizes[0], sizes[-1])
             text = f"{world}: {learner} above the limit by less than {CLOSE}, mean over s = {sizes[0]} to {sizes[-1]}"

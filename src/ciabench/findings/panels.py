@@ -106,7 +106,7 @@ def draw_alone(curves: pd.DataFrame, learners: Collection[str], ax: Axes) -> Non
 
 def below_floor(curves: pd.DataFrame) -> list[str]:
     """Learners with a mean below the floor: each has a line of its own in the lane."""
-    return in_order(curves[curves["t"] < FLOOR]["learner"])
+    return in_order(set(curves[curves["t"] < FLOOR]["learner"]) - set(REFERENCES))
 
 
 def draw_panel(curves: pd.DataFrame, learners: Collection[str], lane: Sequence[str], ax: Axes) -> None:
@@ -133,7 +133,7 @@ def draw_panel(curves: pd.DataFrame, learners: Collection[str], lane: Sequence[s
             )
         for artist in drawn:
             artist.set_clip_box(above)
-    _draw_lane(curves[curves["t"] < FLOOR], learners, lane, ax)
+    _draw_lane(curves[(curves["t"] < FLOOR) & curves["learner"].isin(lane)], learners, lane, ax)
     ax.set(xlabel="training examples", ylabel=T_LABEL)
     mark_sizes(ax, sorted(curves["size"].unique()))
     put_title(dress(ax), curves[WORLD].iloc[0])
