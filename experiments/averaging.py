@@ -37,10 +37,10 @@ def cells(wide: pd.DataFrame) -> pd.DataFrame:
         means = own.mean()
         best = means.drop(OWN).idxmax()
         leads = own[OWN] - own[best]
-        low = leads.mean() + stats.t.ppf(1 - LEVEL, len(leads) - 1) * leads.sem()
+        high = leads.mean() + stats.t.ppf(1 - LEVEL, len(leads) - 1) * leads.sem()
         found.append(
             {"world": world, "s": size, "trials": len(own), **means, "best other": best, "lead": leads.mean(),
-             "error": leads.sem(), "behind": low < -MARGIN}
+             "error": leads.sem(), "behind": high < -MARGIN}
         )  # fmt: skip
     return pd.DataFrame(found)
 
@@ -65,7 +65,9 @@ def main(arguments: list[str]) -> None:
     print(text, f"{int(np.sum(table['behind']))} of {len(table)} cells significantly more than {MARGIN} behind")
     if "--write" in arguments:
         page = PAGE.read_text(encoding="utf-8")
-        new = re.sub(r"(<!-- table -->\n).*?(\n<!-- /table -->)", lambda m: f"{m[1]}\n{text}{m[2]}", page, flags=re.DOTALL)
+        new = re.sub(
+            r"(<!-- table -->\n).*?(\n<!-- /table -->)", lambda m: f"{m[1]}\n{text}{m[2]}", page, flags=re.DOTALL
+        )
         PAGE.write_text(new, encoding="utf-8")
 
 

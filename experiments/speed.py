@@ -129,7 +129,8 @@ def against_products(size: int, n: int, rounds: int) -> dict[str, object]:
 
 def against_plain_sampler(size: int, n: int, rounds: int) -> dict[str, object]:
     """Gibbs sampling against a sampler in plain NumPy that draws as many classes."""
-    mine, other = take_turns(*speed_gibbs.sides(size, n), rounds)
+    ours, theirs = speed_gibbs.sides(size, n)
+    mine, other = take_turns(ours, theirs, rounds)
     return {
         "what": "Gibbs sampling, 1,400 sweeps",
         "setting": f"({size}, {n})",

@@ -23,7 +23,7 @@ OWN = "BayesianMixture"
 
 
 def half_rare(rng: np.random.Generator) -> CIAModel:
-    """Model of CIA(20, 3, 0.9) in which every second attribute is rare, with as much headroom as the family asks for."""
+    """Model of CIA(20, 3, 0.9) in which every second attribute is rare, with the headroom that the family asks for."""
     family = CIAFamily(20, 3, 0.9)
     while True:
         model = family.draw(rng)
@@ -56,7 +56,13 @@ def scores(world: str, trial: int) -> list[dict[str, object]]:
         "NaiveBayes": NaiveBayes(),
     }
     return [
-        {"world": world, "size": size, "trial": trial, "learner": name, "t": scorer.t(one.fit(X[:size], y[:size]).predict)}
+        {
+            "world": world,
+            "size": size,
+            "trial": trial,
+            "learner": name,
+            "t": scorer.t(one.fit(X[:size], y[:size]).predict),
+        }
         for size in SIZES
         for name, one in learners.items()
     ]

@@ -21,7 +21,9 @@ def draw_prior(rng):
     """Parameters and the learnt concentrations."""
     kappa, nu, scale = gibbs.NUMBERS
     learnt = rng.choice(GRID, 2)
-    tables = [rng.dirichlet(np.full(n, FIXED if g < 0 else learnt[g]), K).T for n, g in zip(N_LEVELS, GROUPS, strict=True)]
+    tables = [
+        rng.dirichlet(np.full(n, FIXED if g < 0 else learnt[g]), K).T for n, g in zip(N_LEVELS, GROUPS, strict=True)
+    ]
     variances = nu * scale / rng.chisquare(nu, (K, 1))
     means = rng.normal(size=(1, K)) * np.sqrt(variances.T / kappa)
     return Parameters(rng.dirichlet(np.full(K, WEIGHT)), tuple(tables), means, variances), learnt
@@ -38,7 +40,14 @@ def statistics(theta, learnt):
     """Functions of the parameters (k, width) of one chain and of the learnt concentrations; bounded or log."""
     p = theta[:, 1:6]
     return np.concatenate(
-        [theta[:, 0] ** 2, (p**2).ravel(), (p[:, :-1] * p[:, 1:]).ravel(), np.tanh(theta[:, 6]), theta[:, 7], np.log(learnt)]
+        [
+            theta[:, 0] ** 2,
+            (p**2).ravel(),
+            (p[:, :-1] * p[:, 1:]).ravel(),
+            np.tanh(theta[:, 6]),
+            theta[:, 7],
+            np.log(learnt),
+        ]
     )
 
 
@@ -47,7 +56,7 @@ def scores(sampler=gibbs, n_rounds=6000, seed=0):
     rng = np.random.default_rng(seed)
     prior_draws = [draw_prior(rng) for _ in range(20_000)]
     direct = np.array([statistics(packed(one), learnt) for one, learnt in prior_draws])
-    parameters, learnt = prior_draws[0]
+    parameters, _ = prior_draws[0]
     problem = make_problem(draw_rows(parameters, rng), np.ones(N_ROWS), merge=False)
     prior = sampler.make_prior(problem.layout, weight=WEIGHT, concentrations=FIXED, groups=GROUPS, grid=GRID)
     chains = sampler.start_chains(prior, np.tile(packed(parameters), (8, 1, 1)), rng)
@@ -66,9 +75,13 @@ MOST = 4.0
 """Largest difference of 26, in standard errors, that passes."""
 
 MUTANTS = {
-    "half of the prior of a level": ("total = larger(rest, spread(0.0)) + a", "total = larger(rest, spread(0.0)) + 0.5 * a"),
+    "half of the prior of a level": (
+        "total = larger(rest, spread(0.0)) + a",
+        "total = larger(rest, spread(0.0)) + 0.5 * a",
+    ),
     "concentrations know of all classes": (
-        "occupied += choose(mass, few, spread(1.0), spread(0.0))", "occupied += spread(1.0)"
+        "occupied += choose(mass, few, spread(1.0), spread(0.0))",
+        "occupied += spread(1.0)",
     ),
     "a degree of freedom less": ("shape = 0.5 * (count + nu)", "shape = 0.5 * (count + nu - 1.0)"),
 }

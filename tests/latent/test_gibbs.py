@@ -66,7 +66,9 @@ def log_levels(table, groups, hidden, powers, a):
 
 
 def stacked(table, row):
-    return Coded(*(np.concatenate([one, other]) if one.ndim == 2 else one for one, other in zip(table, row, strict=True)))
+    return Coded(
+        *(np.concatenate([one, other]) if one.ndim == 2 else one for one, other in zip(table, row, strict=True))
+    )
 
 
 def sampled(table, new, groups, *, powers=None, expected=False, n_sweeps=4000):

@@ -79,7 +79,9 @@ def test_numbers_may_have_any_scale(mixed):
     table, y = mixed
     scaled = table.assign(number=1e6 + 1e3 * table["number"])
     expected = BayesianMixture(random_state=0).fit(table, y).predict_proba(table)
-    np.testing.assert_allclose(BayesianMixture(random_state=0).fit(scaled, y).predict_proba(scaled), expected, atol=0.05)
+    np.testing.assert_allclose(
+        BayesianMixture(random_state=0).fit(scaled, y).predict_proba(scaled), expected, atol=0.05
+    )
 
 
 def test_posterior_of_the_number_of_classes_and_chains(fitted):
@@ -110,7 +112,10 @@ def test_weights_are_powers(data):
     X, y = data
     more = np.where((X[:, 0] == 1) & (y == 1), 3.5, 0.5)
     weighted = BayesianMixture(random_state=0).fit(X, y, sample_weight=more)
-    assert weighted.predict_proba([[1, 0, 0]])[0, 1] > BayesianMixture(random_state=0).fit(X, y).predict_proba([[1, 0, 0]])[0, 1]
+    assert (
+        weighted.predict_proba([[1, 0, 0]])[0, 1]
+        > BayesianMixture(random_state=0).fit(X, y).predict_proba([[1, 0, 0]])[0, 1]
+    )
     assert weighted.log_likelihoods_.max() < 0
     heavy = np.ones(len(y))
     heavy[0] = 50.0 * MOST_COPIES

@@ -60,7 +60,7 @@ def pool(draws: Draws, layout: Layout) -> Pool:
 
 
 def _without_rows(layout: Layout, width: int) -> Floats:
-    """Expected parameters (width,) of a class without rows: probabilities are equal, numbers have the prior's moments."""
+    """Expected parameters (width,) of a class without rows: equal probabilities, and the prior's moments of numbers."""
     kappa, nu, scale = NUMBERS
     n_free, found = np.diff(layout.offsets), np.zeros(width)
     found[1 : 1 + layout.offsets[-1]] = np.repeat(1 / (1 + n_free), n_free)

@@ -317,9 +317,7 @@ def sum_logs(theta: Floats, place: int, n_free: int) -> Any:
 
 
 @njit(error_model="numpy")
-def draw_parameters(
-    problem: Problem, prior: Prior, chains: Chains, work: Work, drawn: Floats, expected: bool
-) -> None:
+def draw_parameters(problem: Problem, prior: Prior, chains: Chains, work: Work, drawn: Floats, expected: bool) -> None:
     """Draw all parameters given the classes; or their expectations, and numbers as they have been drawn."""
     n_classes, width, _ = drawn.shape
     n_columns, layout, counts, total = problem.totals.size, problem.layout, work.column_counts, spread(0.0)

@@ -130,7 +130,8 @@ def square_root(_typing: Any, value: Any) -> Any:
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(DOUBLES, [DOUBLES])
-        root = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
+        insert: Any = cgutils.get_or_insert_function
+        root = insert(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
         return builder.call(root, arguments)
 
     return lanes(lanes), generate
@@ -138,7 +139,7 @@ def square_root(_typing: Any, value: Any) -> Any:
 
 @intrinsic
 def draw_uniform(_typing: Any, random: Any) -> Any:
-    """Eight numbers in [0, 1) from eight generators, whose states (2, 8) are advanced: xorshift128+, its upper 52 bits."""
+    """Eight numbers in [0, 1) from eight xorshift128+ generators, whose states (2, 8) are advanced."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         def shifted(value: Any, left: int = 0, right: int = 0) -> Any:

@@ -88,7 +88,10 @@ def _order(table: Coded, powers: Floats) -> NDArray[np.intp]:
     if not sparse.issparse(table.codes):
         return np.lexsort((powers, *np.column_stack([table.codes, table.numbers]).T[::-1]))
     codes = table.codes.sorted_indices()
-    rows = [(indices.tolist(), power) for indices, power in zip(np.split(codes.indices, codes.indptr[1:-1]), powers, strict=True)]
+    rows = [
+        (indices.tolist(), power)
+        for indices, power in zip(np.split(codes.indices, codes.indptr[1:-1]), powers, strict=True)
+    ]
     return np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.intp)
 
 
@@ -113,9 +116,7 @@ def sample_posterior(
     )
 
 
-def grown_chains(
-    table: Coded, powers: Floats, max_classes: int, prior: Prior, rng: np.random.Generator
-) -> Chains:
+def grown_chains(table: Coded, powers: Floats, max_classes: int, prior: Prior, rng: np.random.Generator) -> Chains:
     """Chains that start on a few random rows, each class at one of them, and have seen ever more of the others."""
     order, size = rng.permutation(table.n_rows), min(FIRST_ROWS, table.n_rows)
     part, own = table.rows(order[:size]), powers[order[:size]]

@@ -1,6 +1,6 @@
 """Bayesian mixture: average over mixtures with a hidden class, in place of the most likely one."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,6 @@ from ciabench.learners.base import BinaryClassifier
 from ciabench.learners.data import checked_weights
 from ciabench.learners.rows import as_table_rows, bit_columns, next_rows, softmax, training_data, with_label
 
-if TYPE_CHECKING:
-    import pandas as pd
 
 class BayesianMixture(BinaryClassifier):
     """Mixture over the target and the attributes with a hidden class, averaged over its posterior distribution.
@@ -36,13 +34,13 @@ class BayesianMixture(BinaryClassifier):
     Missing cells are summed out. Classes without rows enter the average by the expectations of their probabilities; if
     there are numeric columns, by a normal distribution with the moments of the prior.
 
-    Chains grow: they start on 32 random rows, and after every 25 sweeps they get twice as many, which finds the number of
-    classes sooner than a start on all rows. Then they stop by themselves: at 50, 100, 200, … sweeps over all rows, when
-    P(y | x) of up to 200 training rows differs by less than `tol` (root mean square) between one half of the chains and
-    the other, or when more would exceed `max_sweeps`. The second half of these sweeps is kept, thinned to 25 draws of each
-    chain. The result does not depend on the order of the rows.
+    Chains grow: they start on 32 random rows, and after every 25 sweeps they get twice as many, which finds the number
+    of classes sooner than a start on all rows. Then they stop by themselves: at 50, 100, 200, … sweeps over all rows,
+    when P(y | x) of up to 200 training rows differs by less than `tol` (root mean square) between one half of the
+    chains and the other, or when more would exceed `max_sweeps`. The second half of these sweeps is kept, thinned to
+    25 draws of each chain. The result does not depend on the order of the rows.
 
-    A sample weight is a power of the likelihood: a row of weight 2 is the same as two rows, one of weight w, if w is
+    A sample weight is a power of the likelihood: a row of weight 2 is the same as two rows; one of weight w, if w is
     not whole, counts as ⌈w⌉ rows whose P(x, y, z) has the power w / ⌈w⌉. A row never counts as more than 100 rows;
     powers may be larger than 1 then.
 
@@ -68,6 +66,8 @@ class BayesianMixture(BinaryClassifier):
     ----------
     classes_ : array (C,)
         The labels.
+    concentrations_ : array (1,) or (2,)
+        Posterior means of the learnt a of binary columns, if there are any, then of categorical ones, if there are any.
     n_classes_ : Series
         Posterior of the number of hidden classes that have rows.
     log_likelihoods_ : array (8, sweeps)
@@ -195,4 +195,4 @@ class BayesianMixture(BinaryClassifier):
         self.concentrations_ = posterior.learnt.mean(axis=(0, 1))
         sizes = np.bincount(posterior.n_occupied.ravel())
         shares = pd.Series(sizes / sizes.sum(), name="probability")
-        self.n_classes_: pd.Series = shares[shares > 0].rename_axis("classes")
+        self.n_classes_ = shares[shares > 0].rename_axis("classes")
