@@ -1,6 +1,8 @@
 """Figures as files: every world alone, overviews of all, pairs of words; computes nothing but the layout."""
 
+from base64 import b64encode
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from ciabench.findings.curves import learning_curves, worlds_of
 from ciabench.findings.departure_figure import departure_table, departures_figure
 from ciabench.findings.departures import departures_of
 from ciabench.findings.limits import LIMIT, draw_losses, losses
-from ciabench.findings.looks import STYLE, legend_entries, make_readable
+from ciabench.findings.looks import SCHEMES, STYLE, legend_entries, make_readable, scheme_of, shade
 from ciabench.findings.pairs import draw_pairs, pairs_size
 from ciabench.findings.panels import FLOOR, T_LABEL, alone_size, are_unmixed, below_floor, draw_alone, draw_panel
 from ciabench.findings.paper import Grid
@@ -96,6 +98,25 @@ def losses_figure(found: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     _add_caption(figure, f"Grey: 1 − limit, what the sample costs. Bars: limit − T, what the method costs. {trials}")
     make_readable(figure)
     return figure
+
+
+def losses_images(rows: pd.DataFrame) -> dict[str, str]:
+    """The figure of losses as data URIs of SVG, for a page in light and in dark colours; none without a limit."""
+    if LIMIT not in set(rows["learner"]):
+        return {}
+    images, found = {}, losses(rows)
+    for name, scheme in SCHEMES.items():
+        inked = ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
+        labels = {"xtick.labelcolor": scheme.ink, "ytick.labelcolor": scheme.ink}
+        grounds = {"axes.facecolor": scheme.paper, "figure.facecolor": scheme.paper}
+        colors = {**dict.fromkeys(inked, scheme.ink), **labels, **grounds, "svg.hashsalt": name}
+        with plt.style.context(["default", {**STYLE, **colors}]), BytesIO() as file:
+            figure = losses_figure(found, rows)
+            ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.06).execute(figure)
+            figure.savefig(file, format="svg", metadata={"Date": None})
+            plt.close(figure)
+            images[name] = f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
+    return images
 
 
 def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
@@ -180,7 +201,7 @@ def _caption(curves: pd.DataFrame) -> str:
 
 
 def _add_caption(figure: Figure, text: str) -> None:
-    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", color="#5a616b")
+    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", color=shade(scheme_of(figure.axes[0]), 70))
 
 
 def _add_legend(figure: Figure) -> None:
