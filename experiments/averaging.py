@@ -1,12 +1,13 @@
 """The numbers of docs/science/averaging.md, from finished rows: `python experiments/averaging.py STORE_OR_TABLE …`.
 
-By world and size, over the trials that all learners have: mean T of every learner; the lead of BayesianMixture over the
+By world and size, over the trials that all learners with rows of that cell have: mean T of every learner; the lead of BayesianMixture over the
 best of the others (by its mean, so the comparison is a hard one) with its standard error, paired over trials; and
-whether it is significantly (one-sided, 5%) more than .05 behind. `--write` puts the table into the page.
+whether it is significantly (one-sided, 5%) more than .05 behind. `--write NAME` puts the table into the page, where it
+says `<!-- NAME -->`.
 """
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,18 +23,19 @@ MARGIN, LEVEL = 0.05, 0.05
 
 
 def paired(paths: list[str]) -> pd.DataFrame:
-    """T by world, size and trial, one column per learner, complete rows only."""
+    """T by world, size and trial, one column per learner."""
     rows = pd.concat([read(path).rows for path in paths])
     wide = rows[rows["learner"].isin((OWN, *OTHERS))].pivot_table(
         index=["world", "size", "trial"], columns="learner", values="t", aggfunc="first"
     )
-    return wide[[name for name in (OWN, *OTHERS) if name in wide]].dropna()
+    return wide.loc[wide[OWN].notna(), [name for name in (OWN, *OTHERS) if name in wide]]
 
 
 def cells(wide: pd.DataFrame) -> pd.DataFrame:
     """One row per world and size."""
     found = []
-    for (world, size), own in wide.groupby(level=["world", "size"]):
+    for (world, size), rows in wide.groupby(level=["world", "size"]):
+        own = rows.dropna(axis=1, how="all").dropna()
         means = own.mean()
         best = means.drop(OWN).idxmax()
         leads = own[OWN] - own[best]
@@ -50,7 +52,7 @@ def markdown(table: pd.DataFrame) -> str:
     learners = [name for name in (OWN, *OTHERS) if name in table]
     lines = [f"| world | s | {' | '.join(learners)} | lead over the best other |", "|---" * (len(learners) + 3) + "|"]
     for cell in table.to_dict("records"):
-        values = " | ".join(f"{cell[name]:.2f}" for name in learners)
+        values = " | ".join("–" if np.isnan(cell[name]) else f"{cell[name]:.2f}" for name in learners)
         mark = ", **behind**" if cell["behind"] else ""
         lines.append(
             f"| {cell['world']} | {cell['s']} | {values} | {cell['lead']:+.3f} ± {cell['error']:.3f} "
@@ -59,17 +61,19 @@ def markdown(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def main(arguments: list[str]) -> None:
-    table = cells(paired([one for one in arguments if one != "--write"]))
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", nargs="+", help="stores or tables")
+    parser.add_argument("--write", metavar="NAME", help="put the table into the page")
+    options = parser.parse_args()
+    table = cells(paired(options.rows))
     text = f"{markdown(table)}\n\nTrials per cell: {table['trials'].min()} to {table['trials'].max()}.\n"
-    print(text, f"{int(np.sum(table['behind']))} of {len(table)} cells significantly more than {MARGIN} behind")
-    if "--write" in arguments:
-        page = PAGE.read_text(encoding="utf-8")
-        new = re.sub(
-            r"(<!-- table -->\n).*?(\n<!-- /table -->)", lambda m: f"{m[1]}\n{text}{m[2]}", page, flags=re.DOTALL
-        )
-        PAGE.write_text(new, encoding="utf-8")
+    print(f"{text}\n{int(np.sum(table['behind']))} of {len(table)} cells significantly more than {MARGIN} behind")
+    if options.write:
+        page, name = PAGE.read_text(encoding="utf-8"), options.write
+        marked = rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)"
+        PAGE.write_text(re.sub(marked, lambda m: f"{m[1]}\n{text}{m[2]}", page, flags=re.DOTALL), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

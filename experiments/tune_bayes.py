@@ -18,14 +18,16 @@ from ciabench.learners.bayesian_mixture import BayesianMixture
 
 FAMILIES = [CIAFamily(n, k, 0.85) for n in (20, 40) for k in (2, 3, 5)]
 SIZES = (50, 200, 1000)
-TRIALS = 40
+TRIALS = 20
 CHANGES = [
     {},
     {"weight_concentration": 0.01},
-    {"weight_concentration": 0.05},
-    {"weight_concentration": 0.5},
+    {"weight_concentration": 0.02},
+    {"weight_concentration": 0.1},
+    {"weight_concentration": 0.2},
     {"tol": 0.05},
-    {"max_sweeps": 200},
+    {"tol": 0.0},
+    {"max_sweeps": 400},
 ]
 OTHERS = {"EM": EM, "Winnow": Winnow}
 

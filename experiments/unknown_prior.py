@@ -36,7 +36,7 @@ def half_rare(rng: np.random.Generator) -> CIAModel:
 
 WORLDS: dict[str, tuple[Callable[[np.random.Generator], CIAModel], dict[str, int]]] = {
     "CIA(10, 15, 0.9)": (CIAFamily(10, 15, 0.9).draw, {}),
-    "CIA(10, 5, 0.9), at most 3": (CIAFamily(10, 5, 0.9).draw, {"max_classes": 3}),
+    "CIA(10, 5, 0.9), max_classes=3": (CIAFamily(10, 5, 0.9).draw, {"max_classes": 3}),
     "half rare": (half_rare, {}),
 }
 
@@ -72,9 +72,14 @@ def report(rows: pd.DataFrame) -> None:
     """Means, and paired leads."""
     wide = rows.pivot_table(index=["world", "size", "trial"], columns="learner", values="t", sort=False)
     leads = wide.drop(columns=OWN).rsub(wide[OWN], axis=0).groupby(level=["world", "size"], sort=False)
-    shown = leads.mean().round(3).astype(str) + " ± " + leads.sem().round(3).astype(str)
-    means = wide.groupby(level=["world", "size"], sort=False).mean().round(2)
-    print(means.join(shown.add_prefix("over ")).to_string())
+    lead, error = leads.mean(), leads.sem()
+    means = wide.groupby(level=["world", "size"], sort=False).mean()
+    print(f"| world | s | {' | '.join(wide.columns)} | {' | '.join(f'over {name}' for name in lead)} |")
+    print("|---" * (2 + wide.shape[1] + lead.shape[1]) + "|")
+    for cell in means.index:
+        values = [f"{value:.2f}" for value in means.loc[cell]]
+        values += [f"{lead.loc[cell, name]:+.2f} ± {error.loc[cell, name]:.2f}" for name in lead]
+        print(f"| {cell[0]} | {cell[1]} | {' | '.join(values)} |")
 
 
 if __name__ == "__main__":

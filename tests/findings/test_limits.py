@@ -20,7 +20,8 @@ def flat(mean):
 
 def with_halves(rows, random, truth):
     """Rows with T of both halves of the limit's chains, by size."""
-    return rows.assign(limit_random=rows["t"] + rows["size"].map(random), limit_truth=rows["t"] + rows["size"].map(truth))
+    halves = {"limit_random": random, "limit_truth": truth}
+    return rows.assign(**{name: rows["t"] + rows["size"].map(half) for name, half in halves.items()})
 
 
 def test_losses_add_up_and_are_paired(made_rows):

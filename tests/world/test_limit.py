@@ -51,7 +51,7 @@ def prior():
 @pytest.mark.parametrize("number", range(2))
 def test_votes_are_those_of_the_whole_prior(number, size, prior, monkeypatch):
     """To four standard errors, from draws of chains that are nearly independent."""
-    monkeypatch.setattr(limit, "SWEEPS_AND_ROWS", 9_000 * size)
+    monkeypatch.setattr(limit, "SWEEPS_AND_ROWS", 4_000 * size)
     model = TINY.draw(number)
     X, y = model.sample(size, number)
     expected = votes_of_the_prior(X, y, prior)

@@ -163,16 +163,16 @@ class Adaptive(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit all members to a table X (s, n) and labels y (s,), and weigh them."""
-        members = self._seeded_members(random := check_random_state(self.random_state))
+        members = self._seeded_members(rng := check_random_state(self.random_state))
         rows, labels = self._training_data(X, y)
         self.classes_, counts = np.unique(labels, return_counts=True)
         prior = prior_weights(len(members))
         n_folds = min(N_FOLDS, int(counts.min())) if counts.size > 1 else 0
         self.n_folds_ = n_folds if n_folds >= 2 else 0
         if self.n_folds_:
-            chances = held_out_chances(list(members.values()), rows, labels, self.n_folds_, random)
+            chances = held_out_chances(list(members.values()), rows, labels, self.n_folds_, rng)
             log_chances: Floats = np.log(chances).mean(axis=0)
-            weights, losses = adaptive_weights(log_chances, prior, random), -log_chances.mean(axis=0)
+            weights, losses = adaptive_weights(log_chances, prior, rng), -log_chances.mean(axis=0)
         else:
             weights, losses = prior, np.full(prior.size, np.nan)
         self.weights_ = dict(zip(members, weights.tolist(), strict=True))
@@ -218,7 +218,7 @@ class Adaptive(ClassifierMixin, BaseEstimator):
         rest = f", that of {others[0][0]} is {others[0][2]:.3f}." if others else "."
         return Explanation(found + rest, table)
 
-    def _seeded_members(self, random: np.random.RandomState) -> dict[str, Any]:
+    def _seeded_members(self, rng: np.random.RandomState) -> dict[str, Any]:
         """Fresh members by name, those with a random state that is None seeded."""
         chosen = default_members() if self.members is None else self.members
         members = {name: clone(member) for name, member in _checked(chosen)}
@@ -226,7 +226,7 @@ class Adaptive(ClassifierMixin, BaseEstimator):
             open_states = [
                 key for key, value in member.get_params().items() if key.endswith("random_state") and value is None
             ]
-            member.set_params(**{key: int(random.randint(2**31 - 1)) for key in sorted(open_states)})
+            member.set_params(**{key: int(rng.randint(2**31 - 1)) for key in sorted(open_states)})
         return members
 
     def _training_data(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
@@ -267,7 +267,7 @@ def prior_weights(n_members: int) -> Floats:
 
 
 def held_out_chances(
-    members: Sequence[Any], rows: Any, labels: NDArray[Any], n_folds: int, random: np.random.RandomState
+    members: Sequence[Any], rows: Any, labels: NDArray[Any], n_folds: int, rng: np.random.RandomState
 ) -> Floats:
     """Clipped probabilities (repeats, s, m) of the labels, by members that have not seen the row.
 
@@ -276,7 +276,7 @@ def held_out_chances(
     size, codes = len(labels), np.unique(labels, return_inverse=True)[1]
     found = np.empty((N_REPEATS, size, len(members)))
     for repeat in found:
-        folds = StratifiedKFold(n_folds, shuffle=True, random_state=int(random.randint(2**31 - 1)))
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.randint(2**31 - 1)))
         for place, member in enumerate(members):
             with catch_warnings():
                 for kind in (SearchWarning, LevelWarning, ConvergenceWarning):
