@@ -94,8 +94,8 @@ def losses_figure(found: pd.DataFrame, rows: pd.DataFrame) -> Figure:
             ax.set(ylabel=ax.get_ylabel() if place == 0 else "", xlabel="training examples")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=min(len(labels), 5 * shape[1] // 2))
-    trials = f"Means of {found['trials'].min()} to {found['trials'].max()} trials."
-    _add_caption(figure, f"Grey: 1 − limit, what the sample costs. Bars: limit − T, what the method costs. {trials}")
+    words = "Grey: 1 − limit, what the sample costs. Bars: limit − T, what the method costs."
+    _add_caption(figure, f"{words} Means of {_counted(found['trials'])} trials.")
     make_readable(figure)
     return figure
 
@@ -192,12 +192,17 @@ def _save(figure: Figure, path: Path, data: pd.DataFrame) -> list[Path]:
 
 def _caption(curves: pd.DataFrame) -> str:
     """Caption with trials and headroom."""
-    fewest, most = curves["trials"].min(), curves["trials"].max()
-    trials = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    trials = _counted(curves["trials"])
     marks = f" Marks in the lane: T below {FLOOR:g}.".replace("-", "−") if (curves["t"] < FLOOR).any() else ""
     if (are_unmixed(curves) & (curves["t"] >= FLOOR)).any():
         marks += " Open circles: the limit's chains disagree, so that it may be too low."
     return f"Means of {trials} trials, bars: standard error. Mean headroom {curves['headroom'].mean():.3f}.{marks}"
+
+
+def _counted(trials: "pd.Series[int]") -> str:
+    """Number of trials, or the fewest and the most."""
+    fewest, most = trials.min(), trials.max()
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
 
 
 def _add_caption(figure: Figure, text: str) -> None:
