@@ -1,9 +1,9 @@
 """The numbers of docs/science/averaging.md, from finished rows: `python experiments/averaging.py STORE_OR_TABLE …`.
 
-By world and size, over the trials that all learners with rows of that cell have: mean T of every learner; the lead of BayesianMixture over the
-best of the others (by its mean, so the comparison is a hard one) with its standard error, paired over trials; and
-whether it is significantly (one-sided, 5%) more than .05 behind. `--write NAME` puts the table into the page, where it
-says `<!-- NAME -->`.
+By world and size, over the trials that all learners with rows of that cell have: mean T of every learner; the lead of
+BayesianMixture over the best of the others (by its mean, so the comparison is a hard one) with its standard error,
+paired over trials; and whether it is significantly (one-sided, 5%) more than .05 behind. `--write NAME` puts the table
+into the page, where it says `<!-- NAME -->`.
 """
 
 import argparse

@@ -76,10 +76,12 @@ def report(rows: pd.DataFrame) -> None:
     means = wide.groupby(level=["world", "size"], sort=False).mean()
     print(f"| world | s | {' | '.join(wide.columns)} | {' | '.join(f'over {name}' for name in lead)} |")
     print("|---" * (2 + wide.shape[1] + lead.shape[1]) + "|")
-    for cell in means.index:
-        values = [f"{value:.2f}" for value in means.loc[cell]]
-        values += [f"{lead.loc[cell, name]:+.2f} ± {error.loc[cell, name]:.2f}" for name in lead]
-        print(f"| {cell[0]} | {cell[1]} | {' | '.join(values)} |")
+    table = np.concatenate([means, lead, error], axis=1)
+    for (world, size), line in zip(means.index, table, strict=True):
+        values = [f"{value:.2f}" for value in line[: means.shape[1]]]
+        pairs = line[means.shape[1] :].reshape(2, -1).T
+        values += [f"{value:+.2f} ± {spread:.2f}" for value, spread in pairs]
+        print(f"| {world} | {size} | {' | '.join(values)} |")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 import pytest
 
-from ciabench.latent import gibbs
+from ciabench.latent import gibbs, sweeps
 from ciabench.latent.pieces import make_problem
 from ciabench.latent.starts import packed, unpacked
 from ciabench.probability.product import Parameters, draw
@@ -19,7 +19,7 @@ GRID = np.array([0.3, 1.0, 4.0])
 
 def draw_prior(rng):
     """Parameters and the learnt concentrations."""
-    kappa, nu, scale = gibbs.NUMBERS
+    kappa, nu, scale = sweeps.NUMBERS
     learnt = rng.choice(GRID, 2)
     tables = [
         rng.dirichlet(np.full(n, FIXED if g < 0 else learnt[g]), K).T for n, g in zip(N_LEVELS, GROUPS, strict=True)
@@ -51,18 +51,18 @@ def statistics(theta, learnt):
     )
 
 
-def scores(sampler=gibbs, n_rounds=6000, seed=0):
+def scores(n_rounds=6000, seed=0):
     """Differences between both ways to draw from the joint distribution, in standard errors."""
     rng = np.random.default_rng(seed)
     prior_draws = [draw_prior(rng) for _ in range(20_000)]
     direct = np.array([statistics(packed(one), learnt) for one, learnt in prior_draws])
     parameters, _ = prior_draws[0]
     problem = make_problem(draw_rows(parameters, rng), np.ones(N_ROWS), merge=False)
-    prior = sampler.make_prior(problem.layout, weight=WEIGHT, concentrations=FIXED, groups=GROUPS, grid=GRID)
-    chains = sampler.start_chains(prior, np.tile(packed(parameters), (8, 1, 1)), rng)
+    prior = gibbs.make_prior(problem.layout, weight=WEIGHT, concentrations=FIXED, groups=GROUPS, grid=GRID)
+    chains = gibbs.start_chains(prior, np.tile(packed(parameters), (8, 1, 1)), rng)
     found = np.empty((n_rounds, direct.shape[1]))
     for i in range(n_rounds):
-        draws, chains = sampler.run_chains(problem, prior, chains, 1)
+        draws, chains = gibbs.run_chains(problem, prior, chains, 1)
         theta = draws.theta[0, 0]
         found[i] = statistics(theta, draws.learnt[0, 0])
         problem = make_problem(draw_rows(unpacked(theta, N_LEVELS, 1, full=False), rng), np.ones(N_ROWS), merge=False)
@@ -93,13 +93,14 @@ def test_both_ways_to_draw_from_the_joint_distribution_agree():
 
 @pytest.mark.soak
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutants_disagree(mutant, tmp_path):
+def test_mutants_disagree(mutant, tmp_path, monkeypatch):
     right, wrong = MUTANTS[mutant]
-    source = inspect.getsource(gibbs)
+    source = inspect.getsource(sweeps)
     assert source.count(right) == 1
     path = tmp_path / "mutant.py"
     path.write_text(source.replace(right, wrong))
     spec = importlib.util.spec_from_file_location("mutant", path)
-    sampler = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sampler)
-    assert np.abs(scores(sampler)).max() > MOST
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(gibbs, "sweep", module.sweep)
+    assert np.abs(scores()).max() > MOST

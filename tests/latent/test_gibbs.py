@@ -8,9 +8,10 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import t as student
 
 from ciabench.arrays import Coded
-from ciabench.latent.gibbs import NUMBERS, make_prior, run_chains, start_chains
+from ciabench.latent.gibbs import make_prior, run_chains, start_chains
 from ciabench.latent.pieces import make_problem
 from ciabench.latent.starts import make_starts
+from ciabench.latent.sweeps import NUMBERS
 from ciabench.probability.product import Parameters, log_joint
 
 K = 2

@@ -14,11 +14,11 @@ from numba import njit
 from ciabench.arrays import Floats
 from ciabench.kernels import prepare_kernels
 from ciabench.latent.elementary import exp_negative, larger
-from ciabench.latent.gibbs import NUMBERS, Draws
 from ciabench.latent.lanes import LANES, empty_lines, load, spread, store
 from ciabench.latent.mixture import EDGE, Work, expect_numbers, gather, make_work, score_columns
 from ciabench.latent.numbers import BLOCK
 from ciabench.latent.pieces import Layout, Problem
+from ciabench.latent.sweeps import NUMBERS, Draws
 
 LEAST_WEIGHT = 1e-12
 """Least weight of the component of the classes without rows."""

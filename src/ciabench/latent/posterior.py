@@ -16,10 +16,11 @@ from scipy import sparse
 
 from ciabench.arrays import Coded, Floats
 from ciabench.latent.averaging import Pool, label_scores, pool
-from ciabench.latent.gibbs import FIXED, Chains, Draws, Prior, make_prior, run_chains, start_chains
+from ciabench.latent.gibbs import FIXED, make_prior, run_chains, start_chains
 from ciabench.latent.lanes import LANES
 from ciabench.latent.pieces import Layout, make_problem
 from ciabench.latent.starts import make_starts
+from ciabench.latent.sweeps import Chains, Draws, Prior
 
 TARGET_CONCENTRATION = 0.5
 """Concentration of the probabilities of the target, which is the first column."""
