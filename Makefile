@@ -10,11 +10,12 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 # Tests and runs start many processes, each of which would otherwise compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help figures departures test lint soak bench reference docs dist test-lowest test-newest clean
+.PHONY: help figures departures limit test lint soak bench reference docs dist test-lowest test-newest clean
 
 help:
 	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims, write its page"
 	@echo "make departures             the same for worlds that depart from the binary model: how far is too far?"
+	@echo "make limit                  the limit of learning and the learners beside it: run or resume, numbers, figure, reference rows"
 	@echo "make test                   set up, then lint, types, import contract and all tests"
 	@echo "make lint                   ruff, mypy, the import contract, bandit and pip-audit only"
 	@echo "make docs                   build the site into docs/_build/html, warnings as errors"
@@ -55,12 +56,18 @@ departures: $(INSTALLED)
 	$(BIN)/ciabench claims results/departures.db --markdown results/departures/claims.md --json results/departures/claims.json || test $$? -eq 1
 	$(BIN)/python experiments/departures.py results/departures.db
 
+limit: $(INSTALLED)
+	$(BIN)/ciabench run experiments/limit.toml --out results --jobs $(JOBS)
+	$(BIN)/python experiments/limit.py results/limit.db
+	$(BIN)/python experiments/renew_reference.py --experiments limit
+
 reference: $(INSTALLED)
 	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials 300
 	$(BIN)/ciabench run experiments/omitted.toml --out results --jobs $(JOBS)
 	$(BIN)/ciabench run experiments/beyond.toml --out results --jobs $(JOBS)
 	$(BIN)/ciabench run experiments/spelling.toml --out results --jobs $(JOBS)
 	$(BIN)/ciabench run experiments/departures.toml --out results --jobs $(JOBS)
+	$(BIN)/ciabench run experiments/limit.toml --out results --jobs $(JOBS)
 	$(BIN)/python experiments/renew_reference.py
 
 soak: $(INSTALLED)

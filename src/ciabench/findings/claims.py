@@ -2,10 +2,10 @@
 
 Each claim is one function from rows to the statements that it makes; to add a claim, add a function, and the worlds
 that it is about. It is shown for results that hold at least one of them. Levels are applied by `tester`, once the
-statements are counted: 5% in all for the paper's claims, and 5% for those beyond it, whose ids start with B. Passing
-sizes (C9, and the last statement of C10) are judged by the 95% bootstrap intervals of both sizes, whatever the level,
-and not at all with fewer than ten trials; so are crossing points (B2), and shares of pairs of words (B3) by exact 95%
-intervals.
+statements are counted: 5% in all for the paper's claims, 5% for those beyond it, whose ids start with B, and 5% for
+those about the limit of learning, whose ids start with L and whose statements are in `limits`. Passing sizes (C9, and
+the last statement of C10) are judged by the 95% bootstrap intervals of both sizes, whatever the level, and not at all
+with fewer than ten trials; so are crossing points (B2), and shares of pairs of words (B3) by exact 95% intervals.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,6 +26,11 @@ from ciabench.findings.departures import (
     trials_per_world,
 )
 from ciabench.findings.evidence import TOO_FEW, Direction, Estimate, IntervalStatement, Statement, Trials
+from ciabench.findings.limits import (
+    averaging_is_fragile_elsewhere,
+    averaging_is_near_the_limit,
+    none_above_the_limit,
+)
 from ciabench.findings.selection import MEASURED_WORLDS, PAIRS, Data
 from ciabench.findings.spelling import leads, of_pairs, split_error
 from ciabench.findings.tester import Claim, Finding, Statements, Test, findings_of, reference_verdicts
@@ -450,3 +455,34 @@ def _factor_like_em(data: Data) -> Statements:
         for world in SIX
         for size, lead in data.leads(world, "COV factor", "EM", 100).items()
     ]
+
+
+def _tree(strength: float) -> str:
+    return f"Tree(10, {strength:g}, 0.9)"
+
+
+def _threshold(relevant: int) -> str:
+    return f"Threshold(10, {relevant}, 0.05, 0.9)"
+
+
+@claim("L1", "the limit: no learner is above what one could reach who knows the family", *SIX)
+def _none_above_the_limit(data: Data) -> Statements:
+    return none_above_the_limit(data, SIX)
+
+
+@claim("L2", "the limit: averaging over models is within 0.05 of it wherever s ≥ 200", *SIX)
+def _averaging_is_near_the_limit(data: Data) -> Statements:
+    return averaging_is_near_the_limit(data, SIX)
+
+
+@claim(
+    "L3",
+    "the paper's conclusion revisited: model-fitting that averages over models is not fragile to k, but it is to "
+    "dependence between attributes (Tree) and to rules (Threshold)",
+    *(_tree(strength) for strength in (1, 2)),
+    *(_threshold(relevant) for relevant in (5, 7)),
+)
+def _averaging_is_fragile_elsewhere(data: Data) -> Statements:
+    families = [(named(n, 2), named(n, 5)) for n in (10, 75)]
+    wrong = [*(_tree(strength) for strength in (1, 2)), *(_threshold(relevant) for relevant in (5, 7))]
+    return averaging_is_fragile_elsewhere(data, families, wrong)

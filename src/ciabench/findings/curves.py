@@ -19,6 +19,9 @@ MOST_COUNTS = 10_000_000
 
 CONFIDENCE = 0.95
 
+UNMIXED = 0.02
+"""Difference in T between chains that start at random and at the truth from which on the limit is marked."""
+
 
 def worlds_of(rows: pd.DataFrame) -> pd.DataFrame:
     """Worlds of the rows with their parameters, indexed by name, in order of appearance.
@@ -42,7 +45,8 @@ def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         world, learner, size, trials, t (mean), t_sem, pooled, pooled_low and pooled_high (95% bootstrap interval over
-        trials), success and success_sem, constant and headroom (means).
+        trials), success and success_sem, constant and headroom (means); where there is a limit also is_unmixed, whether
+        its chains disagree at this size.
 
     Examples
     --------
@@ -68,7 +72,17 @@ def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
     )
     pooled = curves["pooled"] / groups["room"].sum()
     intervals = _pooled_intervals(group[["gain", "room"]].to_numpy() for _, group in groups)
-    return curves.assign(pooled=pooled, **intervals.set_index(curves.index)).reset_index().astype({WORLD: object})
+    curves = curves.assign(pooled=pooled, **intervals.set_index(curves.index))
+    if {"limit_random", "limit_truth"} <= set(rows):
+        curves = curves.assign(is_unmixed=_disagree(gains["limit_random"] - gains["limit_truth"], rows))
+    return curves.reset_index().astype({WORLD: object})
+
+
+def _disagree(differences: "pd.Series[float]", rows: pd.DataFrame) -> "pd.Series[bool]":
+    """For every point, whether T of two halves of the limit's chains differs, by more than matters and than errors."""
+    groups = differences.groupby([_in_order(rows[WORLD]), rows["learner"], rows["size"]], observed=True)
+    mean = groups.mean().abs()
+    return (mean > UNMIXED) & (mean > 2 * groups.sem())
 
 
 def _in_order(names: "pd.Series[str]") -> "pd.Series[Any]":

@@ -1,6 +1,8 @@
 """Figures as files: every world alone, overviews of all, pairs of words; computes nothing but the layout."""
 
+from base64 import b64encode
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ from ciabench.findings import paper
 from ciabench.findings.curves import learning_curves, worlds_of
 from ciabench.findings.departure_figure import departure_table, departures_figure
 from ciabench.findings.departures import departures_of
-from ciabench.findings.looks import STYLE, legend_entries, make_readable
+from ciabench.findings.limits import LIMIT, draw_losses, losses
+from ciabench.findings.looks import SCHEMES, STYLE, legend_entries, make_readable, scheme_of, shade
 from ciabench.findings.pairs import draw_pairs, pairs_size
-from ciabench.findings.panels import FLOOR, T_LABEL, alone_size, below_floor, draw_alone, draw_panel
+from ciabench.findings.panels import FLOOR, T_LABEL, alone_size, are_unmixed, below_floor, draw_alone, draw_panel
 from ciabench.findings.paper import Grid
 from ciabench.findings.spelling import accuracies, is_of_pair
 from ciabench.lab.storage.view import WORLD
@@ -74,11 +77,54 @@ def overview(curves: pd.DataFrame, grid: Grid) -> Figure:
     return figure
 
 
+def losses_figure(found: pd.DataFrame, rows: pd.DataFrame) -> Figure:
+    """Draw the `losses` of all worlds that have a limit: the paper's arranged as in the paper, the others below."""
+    by_world = {str(world): own for world, own in found.groupby(WORLD, sort=False)}
+    lines = [line for grid in arrangements(worlds_of(rows).loc[list(by_world)]) for line in grid]
+    shape = len(lines), max(map(len, lines))
+    size = (4.4 * max(shape[1], 2), 2.8 * shape[0] + 0.7)
+    figure, axes = plt.subplots(*shape, figsize=size, squeeze=False, sharey=True)
+    for names, line_axes in zip(lines, axes, strict=True):
+        for place, ax in enumerate(line_axes):
+            name = names[place] if place < len(names) else None
+            if name is None:
+                ax.set_axis_off()
+                continue
+            draw_losses(by_world[name], rows["learner"].unique(), ax)
+            ax.set(ylabel=ax.get_ylabel() if place == 0 else "", xlabel="training examples")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=min(len(labels), 5 * shape[1] // 2))
+    words = "Grey: 1 − limit, what the sample costs. Bars: limit − T, what the method costs."
+    _add_caption(figure, f"{words} Means of {_counted(found['trials'])} trials.")
+    make_readable(figure)
+    return figure
+
+
+def losses_images(rows: pd.DataFrame) -> dict[str, str]:
+    """The figure of losses as data URIs of SVG, for a page in light and in dark colours; none without a limit."""
+    if LIMIT not in set(rows["learner"]):
+        return {}
+    images, found = {}, losses(rows)
+    for name, scheme in SCHEMES.items():
+        inked = ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
+        labels = {"xtick.labelcolor": scheme.ink, "ytick.labelcolor": scheme.ink}
+        grounds = {"axes.facecolor": scheme.paper, "figure.facecolor": scheme.paper}
+        colors = {**dict.fromkeys(inked, scheme.ink), **labels, **grounds, "svg.hashsalt": name}
+        with plt.style.context(["default", {**STYLE, **colors}]), BytesIO() as file:
+            figure = losses_figure(found, rows)
+            ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.06).execute(figure)
+            figure.savefig(file, format="svg", metadata={"Date": None})
+            plt.close(figure)
+            images[name] = f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
+    return images
+
+
 def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
     """Write fig1, fig2, … and an overview, each as PNG, SVG, PDF and CSV.
 
     The paper's worlds come first, in its order; all others follow in the order of the rows, with a separate overview.
-    Pairs of words are drawn in one figure, `spelling`, and departures from the binary model in another, `departures`.
+    Pairs of words are drawn in one figure, `spelling`, departures from the binary model in another, `departures`, and
+    what the sample and the method cost in a third, `losses`, if there is a limit.
     """
     if rows.empty:
         raise StoreError("no trial has finished yet, so there is nothing to draw.")
@@ -94,6 +140,9 @@ def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
             written += _save(figure, folder / "spelling", measured)
         if not departures_of(rows).empty:
             written += _save(departures_figure(rows), folder / "departures", departure_table(rows))
+        if LIMIT in set(rows["learner"]):
+            found = losses(rows)
+            written += _save(losses_figure(found, rows), folder / "losses", found)
         if not is_text.all():
             written += _write_curves(rows[~is_text], folder)
     return written
@@ -143,14 +192,21 @@ def _save(figure: Figure, path: Path, data: pd.DataFrame) -> list[Path]:
 
 def _caption(curves: pd.DataFrame) -> str:
     """Caption with trials and headroom."""
-    fewest, most = curves["trials"].min(), curves["trials"].max()
-    trials = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    trials = _counted(curves["trials"])
     marks = f" Marks in the lane: T below {FLOOR:g}.".replace("-", "−") if (curves["t"] < FLOOR).any() else ""
+    if (are_unmixed(curves) & (curves["t"] >= FLOOR)).any():
+        marks += " Open circles: the limit's chains disagree, so that it may be too low."
     return f"Means of {trials} trials, bars: standard error. Mean headroom {curves['headroom'].mean():.3f}.{marks}"
 
 
+def _counted(trials: "pd.Series[int]") -> str:
+    """Number of trials, or the fewest and the most."""
+    fewest, most = trials.min(), trials.max()
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
+
+
 def _add_caption(figure: Figure, text: str) -> None:
-    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", color="#5a616b")
+    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", color=shade(scheme_of(figure.axes[0]), 70))
 
 
 def _add_legend(figure: Figure) -> None:

@@ -2,11 +2,13 @@
 
 import textwrap
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib import rcParams
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox, TransformedBbox
 
@@ -45,7 +47,8 @@ LONG_NAME, NAMED_WORLDS = 45, 5
 def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Plot T against sample size for one world: mean, standard error, lines at 0 and 1.
 
-    Marks in the grey lane under the axis are means of T below −0.5. The reference `limit` is a grey line with a band.
+    Marks in the grey lane under the axis are means of T below −0.5. The reference `limit` is a grey line with a band,
+    with open circles where its chains disagree, so that it may be too low.
 
     Parameters
     ----------
@@ -104,7 +107,7 @@ def draw_alone(curves: pd.DataFrame, learners: Collection[str], ax: Axes) -> Non
 
 def below_floor(curves: pd.DataFrame) -> list[str]:
     """Learners with a mean below the floor: each has a line of its own in the lane."""
-    return in_order(curves[curves["t"] < FLOOR]["learner"])
+    return in_order(set(curves[curves["t"] < FLOOR]["learner"]) - set(REFERENCES))
 
 
 def draw_panel(curves: pd.DataFrame, learners: Collection[str], lane: Sequence[str], ax: Axes) -> None:
@@ -121,6 +124,7 @@ def draw_panel(curves: pd.DataFrame, learners: Collection[str], lane: Sequence[s
             drawn = [
                 *ax.plot(size, t, label=plain(learner), linewidth=1, zorder=1.5, **look),
                 ax.fill_between(size, t - error, t + error, color=look["color"], alpha=0.25, linewidth=0, zorder=1),
+                *_mark_unmixed(curve, look["color"], ax),
             ]
         else:
             drawn = list(
@@ -138,10 +142,25 @@ def draw_panel(curves: pd.DataFrame, learners: Collection[str], lane: Sequence[s
             )
         for artist in drawn:
             artist.set_clip_box(above)
-    _draw_lane(curves[curves["t"] < FLOOR], learners, lane, ax)
+    _draw_lane(curves[(curves["t"] < FLOOR) & curves["learner"].isin(lane)], learners, lane, ax)
     ax.set(xlabel="training examples", ylabel=T_LABEL)
     mark_sizes(ax, sorted(curves["size"].unique()))
     put_title(dress(ax), curves[WORLD].iloc[0])
+
+
+def _mark_unmixed(curve: pd.DataFrame, color: str, ax: Axes) -> list[Artist]:
+    """Open circles where the limit's chains disagree."""
+    if not are_unmixed(curve).any():
+        return []
+    marked = curve[are_unmixed(curve)]
+    look: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "none", "markersize": 6}
+    return [*ax.plot(marked["size"], marked["t"], zorder=1.5, color=color, **look)]
+
+
+def are_unmixed(curves: pd.DataFrame) -> "pd.Series[bool]":
+    """Whether each point is of the limit, and its chains disagree."""
+    is_limit = curves["learner"] == "limit"
+    return is_limit & curves["is_unmixed"] if "is_unmixed" in curves else is_limit & False
 
 
 def _draw_lane(below: pd.DataFrame, learners: Collection[str], lane: Sequence[str], ax: Axes) -> None:

@@ -20,6 +20,7 @@ from ciabench.files import written_whole
 from ciabench.findings import paper
 from ciabench.findings.claims import check_claims
 from ciabench.findings.curves import learning_curves, paired_differences, worlds_of
+from ciabench.findings.figures import losses_images
 from ciabench.findings.looks import in_order, page_style
 from ciabench.findings.pages import render
 from ciabench.findings.panels import CEILING, FLOOR, T_LABEL
@@ -79,6 +80,7 @@ def page(sources: Source | Iterable[Source]) -> str:
         styles=["report.css"],
         scripts=["curves.js", "report.js"],
         data={**data, "name": name, "sources": [_experiment_file(part) for part in parts]},
+        losses=losses_images(rows),
         question=QUESTION if findings else OTHER_QUESTION,
         summary=_summary(parts, data),
         findings=findings,
@@ -172,6 +174,7 @@ def _grids(worlds: pd.DataFrame, pairs: Collection[str]) -> list[dict[str, Any]]
 def _panel(name: str, parameters: "pd.Series[Any]", curves: pd.DataFrame) -> dict[str, Any]:
     """One world: name, parameters, number of trials, mean constant success and headroom, and the learners' curves."""
     columns = ["size", "trials", *(f"{statistic}{end}" for statistic in STATISTICS for end in ("", "_low", "_high"))]
+    columns += [column for column in ("is_unmixed",) if column in curves]
     return {
         "world": name,
         "title": paper.description(name) or name,

@@ -1,11 +1,11 @@
 """Tests claims: applies significance levels to the statements that claims make about rows.
 
 Levels. The probability of wrongly calling any of the paper's claims reproduced is at most 5%; claims beyond the paper,
-whose ids start with B, have another 5%. So a claim is tested at 5% / (number of claims of its kind). All statements of
-a claim must be shown, each at that level, which needs no further correction. A single one suffices to contradict it:
-that is tested at the level of the claim / (number of statements that it makes about these rows). A statement about the
-clearest of several sizes is tested at the level / (number of sizes). Statements with an interval of their own are
-judged by it, whatever the level.
+whose ids start with B, have another 5%, and those about the limit of learning, with L, a third. So a claim is tested
+at 5% / (number of claims of its kind). All statements of a claim must be shown, each at that level, which needs no
+further correction. A single one suffices to contradict it: that is tested at the level of the claim / (number of
+statements that it makes about these rows). A statement about the clearest of several sizes is tested at the level /
+(number of sizes). Statements with an interval of their own are judged by it, whatever the level.
 """
 
 import json
@@ -27,7 +27,7 @@ from ciabench.findings.evidence import (
 from ciabench.findings.selection import Data
 
 ERROR_RATE = 0.05
-"""Error rate of all claims of the paper together, and of all claims beyond it."""
+"""Error rate of all claims of the paper together, of all beyond it, and of all about the limit."""
 
 REFERENCE = "reference_claims.json"
 SHOWN_CULPRITS = 3
@@ -85,14 +85,14 @@ def findings_of(claims: Mapping[str, Claim], data: Data, reference: Mapping[str,
 
 
 def error_rate(identity: str, claims: Iterable[str]) -> float:
-    """Level of a claim: 5%, shared by the claims of the paper, or by those beyond it.
+    """Level of a claim: 5%, shared by all whose ids start with the same letter.
 
     Examples
     --------
     >>> error_rate("C1", ["C1", "C2", "B1"]), error_rate("B1", ["C1", "C2", "B1"])
     (0.025, 0.05)
     """
-    return ERROR_RATE / sum(other.startswith("B") == identity.startswith("B") for other in claims)
+    return ERROR_RATE / sum(other[0] == identity[0] for other in claims)
 
 
 def reference_verdicts() -> dict[str, dict[str, str]]:

@@ -1,5 +1,6 @@
 """Families of CIA models of a given size and difficulty (Grove & Roth 1997, §7 and footnote 4)."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -7,7 +8,12 @@ import numpy as np
 
 from ciabench.arrays import Floats
 from ciabench.errors import check_integer
+from ciabench.seeds import Seed
+from ciabench.world.conditions import Conditions
+from ciabench.world.limit import KnownFamily
+from ciabench.world.model import CIAModel
 from ciabench.world.model_family import MixtureFamily
+from ciabench.world.scoring import Scorer
 
 MOST_HIDDEN_VALUES = 1_000
 
@@ -64,6 +70,7 @@ class CIAFamily(MixtureFamily):
     t_target: float = 0.005
 
     use: ClassVar[str] = "CIA"
+    references: ClassVar[Mapping[str, int]] = {**MixtureFamily.references, "limit": 1}
 
     def _check_own(self) -> None:
         check_integer("k, the number of hidden values,", self.k, 2, MOST_HIDDEN_VALUES)
@@ -77,6 +84,12 @@ class CIAFamily(MixtureFamily):
     def identity(self) -> dict[str, Any]:
         """Its parameters alone: the seeds of all committed rows are derived from them."""
         return self.parameters
+
+    def _references(self, model: CIAModel, judge: Scorer, seed: Seed) -> dict[str, Callable[[Any, Any], Any]]:
+        assert self.concentration is not None
+        known = KnownFamily(self.concentration, Conditions(self.b, self.tolerance, self.min_headroom))
+        limit = {"limit": lambda X, y: known.limit(X, y, model, judge, seed)}
+        return {**super()._references(model, judge, seed), **limit}
 
     def _draw_parameters(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         return self._draw_mixture(self.n + 1, rng)

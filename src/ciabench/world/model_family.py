@@ -1,7 +1,7 @@
 """Families of random models: what all of them share, from the draw of a model to the task that is made of it."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
@@ -138,14 +138,19 @@ class ModelFamily(World, Generic[Model]):
         ((30, 10), (30,), True)
         """
         model, rejections = self.draw_counted(seed.rng("model"))
-        projected = cache(lambda: Projected.of(model, seed.rng("projection")))
+        judge = Scorer(model, seed.rng("test"), self.t_target)
         return Task(
             training=_TrainingSample(model, seed).first,
-            judge=Scorer(model, seed.rng("test"), self.t_target),
+            judge=judge,
             classes=np.array([0, 1], dtype=np.uint8),
             facts={"difficulty": _difficulty(model, seed.rng("difficulty")), "draws": 1 + sum(rejections)},
-            references={"projection": lambda X, y: projected()},
+            references=self._references(model, judge, seed),
         )
+
+    def _references(self, model: Model, judge: Scorer, seed: Seed) -> dict[str, Callable[[Any, Any], Any]]:
+        """For every reference, a function from training rows to its rule."""
+        projected = cache(lambda: Projected.of(model, seed.rng("projection")))
+        return {"projection": lambda X, y: projected()}
 
     def draw(self, rng: RandomSource = None) -> Model:
         """Draw one accepted model."""

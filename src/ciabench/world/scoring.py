@@ -162,8 +162,12 @@ class Scorer:
         return self.score(predict).t_error
 
     def score(self, rule: Any) -> Score:
-        """Score a rule: a callable from X (s, n) to s values of 0 or 1, or an object with such a `predict`."""
+        """Score a rule: a callable from X (s, n) to s values of 0 or 1, or an object with such a `predict`.
+
+        An object may state a `t_target` of its own, if less precision will do.
+        """
         predict: Predict = getattr(rule, "predict", rule)
+        t_target = getattr(rule, "t_target", self.t_target)
         if self.exact:
             gained = float(self._sums(predict, 0, len(self._X))[0])
             t = gained / self.headroom if self.headroom else np.nan
@@ -173,9 +177,9 @@ class Scorer:
             self._draw(needed)
             sums, size = sums + self._sums(predict, size, needed), needed
             score = self._summarize(sums, size)
-            if not score.t_error > self.t_target or size == MOST_DRAWS:
+            if not score.t_error > t_target or size == MOST_DRAWS:
                 return score
-            missing = size * ((score.t_error / self.t_target) ** 2 - 1)
+            missing = size * ((score.t_error / t_target) ** 2 - 1)
             needed = min(size + BLOCK_DRAWS * int(np.ceil(missing / BLOCK_DRAWS)), MOST_DRAWS)
 
     def _sums(self, predict: Predict, start: int, stop: int) -> Floats:

@@ -25,7 +25,9 @@ function traces(panel, learner) {
   };
   if (!learner.is_reference) return [{ ...line, error_y: { type: "data", array: gap(high), arrayminus: gap(low), thickness: 1.2, width: 0 } }];
   const edge = { x: curve.size, mode: "lines", line: { width: 0 }, hoverinfo: "skip", meta: "band" };
-  return [{ ...edge, y: low }, { ...edge, y: high, fill: "tonexty", fillcolor: `${color}40` }, line];
+  const marked = learner.name === "limit" && curve.is_unmixed?.some(Boolean);
+  const circles = marked ? { mode: "lines+markers", marker: { color, symbol: "circle-open", size: curve.is_unmixed.map((yes) => (yes ? 9 : 0)) } } : {};
+  return [{ ...edge, y: low }, { ...edge, y: high, fill: "tonexty", fillcolor: `${color}40` }, { ...line, ...circles }];
 }
 
 const present = (panel) => shown().filter((learner) => learner.name in panel.curves);
@@ -38,7 +40,7 @@ function below(panel, learner) {
 }
 
 /* Learners that have a line in the lane under the axis, the same in all panels. */
-const laned = () => shown().filter((learner) => data.panels.some((panel) => below(panel, learner).length));
+const laned = () => shown().filter((learner) => !learner.is_reference && data.panels.some((panel) => below(panel, learner).length));
 
 /* A learner that is nowhere below the axis has an empty place, so that every panel has the same lane. */
 function marks(panel) {

@@ -15,8 +15,13 @@ LABELS = [WORLD, "trial", "size", "learner"]
 
 MEASURES = ["success", "best", "constant", "t", "t_error", "fit_seconds"]
 
-STATED = {"departure": "projection"}
-"""Columns that a reference adds to all rows of its cells: a fact that it states, and the name of the reference."""
+STATED = {
+    "departure": "projection",
+    "limit_random": "limit",
+    "limit_truth": "limit",
+    "limit_unweighted": "limit",
+}
+"""Columns that references add to all rows of a trial and size: a fact that is stated, and the name of the reference."""
 
 
 class StoredWorld(NamedTuple):
@@ -91,7 +96,7 @@ class View:
 
     @property
     def stated(self) -> dict[str, int]:
-        """Facts that references state about a cell, and the row id of the reference."""
+        """Facts that references state, and the row id of the reference."""
         by_name = {name: row for row, names in self.learners.items() for name in names}
         return {fact: by_name[reference] for fact, reference in STATED.items() if reference in by_name}
 
@@ -112,7 +117,7 @@ class View:
         labels = (world.name, *(world.parameters.get(name) for name in self.parameters), trial)
         stated = self._stated_in(scores)
         shown = [
-            (size, name, *stated, success, best, constant, t, t_error, fit_seconds, *self._chosen(facts))
+            (size, name, *stated[size], success, best, constant, t, t_error, fit_seconds, *self._chosen(facts))
             for learner, size, is_done, success, t, t_error, fit_seconds, _, facts in scores
             if is_done and size in self.sizes
             for name in self.learners.get(learner, ())
@@ -120,13 +125,15 @@ class View:
         for row in sorted(shown, key=lambda row: row[:2]):
             yield (*labels, *row)
 
-    def _stated_in(self, scores: Sequence[Sequence[Any]]) -> list[Any]:
-        """Values of the facts that references state, from the scores of a cell; None where the reference failed."""
-        values = []
-        for fact, reference in self.stated.items():
-            found = (score[-1] for score in scores if score[0] == reference and score[-1])
-            values.append(json.loads(next(found, "{}")).get(fact))
-        return values
+    def _stated_in(self, scores: Sequence[Sequence[Any]]) -> dict[int, list[Any]]:
+        """Values of the facts that references state, by size, from the scores of a cell; None where they failed."""
+        stated = self.stated
+        references = set(stated.values())
+        known = {(one[0], one[1]): json.loads(one[-1]) for one in scores if one[0] in references and one[-1]}
+        return {
+            size: [known.get((reference, size), {}).get(fact) for fact, reference in stated.items()]
+            for size in {score[1] for score in scores}
+        }
 
     def _chosen(self, facts: str) -> list[Any]:
         """Values of the facts that are shown, from those of a score as JSON, which is not parsed if there are none."""
