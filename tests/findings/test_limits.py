@@ -6,9 +6,10 @@ import pytest
 
 from ciabench import plot_curves, plot_losses, reference
 from ciabench.errors import ParameterError, StoreError
-from ciabench.findings.claims import SIX, check_claims
+from ciabench.findings.claims import check_claims
 from ciabench.findings.figures import write_figures
 from ciabench.findings.limits import limit_of, losses
+from ciabench.findings.paper import SIX
 
 SIZES = (10, 100, 200, 1000)
 WRONG = ("Tree(10, 1, 0.9)", "Tree(10, 2, 0.9)", "Threshold(10, 5, 0.05, 0.9)", "Threshold(10, 7, 0.05, 0.9)")

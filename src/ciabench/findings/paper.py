@@ -16,6 +16,21 @@ IN_WORDS = {
 }
 """What the parameters of families mean, by the form of their names; the last group is the difficulty."""
 
+
+def named(n: int, k: int, b: float = 0.9) -> str:
+    """Name of a family of the paper.
+
+    Examples
+    --------
+    >>> named(10, 2)
+    'CIA(10, 2, 0.9)'
+    """
+    return f"CIA({n}, {k}, {b:g})"
+
+
+SIX = tuple(named(n, k) for n in (10, 75) for k in (2, 3, 5))
+"""The families of the paper's figures."""
+
 Grid = list[list[str | None]]
 """Names of worlds by row and column; None leaves a place empty."""
 

@@ -74,6 +74,19 @@ class Finding(NamedTuple):
     reference_trials: str | None = None
 
 
+CLAIMS: dict[str, Claim] = {}
+
+
+def claim(identity: str, text: str, *worlds: str) -> Callable[[Test], Test]:
+    """Enter a test into the table of claims; without worlds it needs no rows."""
+
+    def enter(test: Test) -> Test:
+        CLAIMS[identity] = Claim(text, worlds, test)
+        return test
+
+    return enter
+
+
 def findings_of(claims: Mapping[str, Claim], data: Data, reference: Mapping[str, Mapping[str, str]]) -> list[Finding]:
     """Test the claims with at least one world among the rows; if there are any, also the claims that need no rows."""
     is_about = {identity: any(map(data.holds, claim.worlds)) for identity, claim in claims.items()}

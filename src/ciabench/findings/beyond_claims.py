@@ -1,0 +1,209 @@
+"""Claims beyond the paper (B), and about the limit of learning (L), whose statements are in `limits`.
+
+Crossing points (B2) are judged by 95% bootstrap intervals, whatever the level, and not at all with fewer than ten
+trials; shares of pairs of words (B3) by exact 95% intervals.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ciabench.findings.curves import CONFIDENCE
+from ciabench.findings.departures import (
+    Crossing,
+    crossing,
+    heterogeneity,
+    leads_by_departure,
+    mean_lead,
+    slope,
+    trials_per_world,
+)
+from ciabench.findings.evidence import Direction, Estimate, IntervalStatement, Statement, Trials
+from ciabench.findings.limits import (
+    averaging_is_fragile_elsewhere,
+    averaging_is_near_the_limit,
+    none_above_the_limit,
+)
+from ciabench.findings.paper import SIX, named
+from ciabench.findings.paper_claims import FAR_ABOVE, FEWEST_RESAMPLED, SIMILAR, always_ahead
+from ciabench.findings.selection import MEASURED_WORLDS, PAIRS, Data
+from ciabench.findings.spelling import leads, of_pairs
+from ciabench.findings.tester import Statements, claim
+from ciabench.lab.storage.view import WORLD
+
+NEAR = 0.05
+"""Two accuracies on text are called near when they differ by less than this (ours)."""
+
+MOST, NOT_RARE = 0.5, 0.1
+"""Shares of all pairs from which on something is called the rule, and not rare (ours)."""
+
+SAME_RATE = 1e-9
+"""Accuracies that differ by less than this are the same."""
+
+DEPARTURE_SIZE = 1_000
+"""Sample size at which leads are compared with departures."""
+
+RULES = "Threshold"
+"""Kind of world in which the target is a rule of the attributes, whatever their hidden cause."""
+
+
+@claim(
+    "B1",
+    "beyond the paper: EM with a selected number of classes regains the lead once s suffices (n = 10, k = 5)",
+    named(10, 5),
+)
+def _selection_regains(data: Data) -> Statements:
+    return always_ahead(data, named(10, 5), "EM selected", "Winnow", 3000)
+
+
+@claim(
+    "B2",
+    "beyond the paper: within each kind of world EM's lead over Winnow falls with the departure from the binary model, "
+    "in nats, also between models of the same parameters; it is lost at a crossing point, but where the target is a "
+    "rule (Threshold) Winnow leads throughout",
+    MEASURED_WORLDS,
+)
+def _lead_falls_with_departure(data: Data) -> Statements:
+    leads = leads_by_departure(data.rows, "EM", "Winnow", DEPARTURE_SIZE)
+    kinds = {str(kind): own for kind, own in leads.groupby("kind", sort=False)}
+    crossings = {kind: crossing(own) for kind, own in kinds.items() if kind != RULES}
+    return [
+        *(
+            Statement(f"{kind}: slope of the lead{where}, per nat", slope(own, within_worlds=is_within), 0.0, "below")
+            for kind, own in kinds.items()
+            for where, is_within in (("", False), (" between models of the same parameters", True))
+            if not is_within or own[WORLD].nunique() > 1
+        ),
+        *(_crosses(kind, kinds[kind], found) for kind, found in crossings.items()),
+        *(
+            Statement(f"{kind}: mean lead of EM over Winnow", mean_lead(own), 0.0, "below")
+            for kind, own in kinds.items()
+            if kind == RULES
+        ),
+        *_in_common(crossings),
+    ]
+
+
+def _crosses(kind: str, leads: pd.DataFrame, found: Crossing) -> IntervalStatement:
+    """EM leads near the binary model, and no longer far from it."""
+    ends = (found.low, found.high) if len(leads) >= FEWEST_RESAMPLED else (0.0, np.inf)
+    text = f"{kind}: departure at which EM loses its lead, in nats"
+    return IntervalStatement(text, found.nats, *ends, 0.0, trials=trials_per_world(leads))
+
+
+def _in_common(crossings: Mapping[str, Crossing]) -> list[IntervalStatement]:
+    """The common crossing point of all kinds, or that there is none, if at least two of them are known well enough."""
+    known = {kind: found for kind, found in crossings.items() if np.isfinite(found.log_error)}
+    if len(known) < 2:
+        return []
+    tested = heterogeneity(list(known.values()))
+    named_kinds = ", ".join(known)
+    if tested.p_value < 1 - CONFIDENCE:
+        text = f"crossing points of {named_kinds} differ (Cochran's Q, p = {tested.p_value:.1g}), so none in common"
+        return [IntervalStatement(text, tested.statistic, tested.statistic, tested.statistic, tested.critical)]
+    text = f"crossing point that {named_kinds} have in common (heterogeneity p = {tested.p_value:.1g}), in nats"
+    return [IntervalStatement(text, tested.common.nats, tested.common.low, tested.common.high, 0.0)]
+
+
+@claim(
+    "B3",
+    "beyond the paper: on text EM either lines up with the word, and is then as good as Winnow, or is exactly the "
+    "majority class",
+    PAIRS,
+)
+def _lines_up_or_not(data: Data) -> Statements:
+    over_majority, over_winnow = leads(data.rows, "EM"), leads(data.rows, "EM", "Winnow")
+    mean = over_majority.mean(axis=1)
+    lines_up, is_majority = mean >= FAR_ABOVE, (over_majority.abs().fillna(0) < SAME_RATE).all(axis=1)
+    is_either = lines_up | is_majority
+    statements: list[Statement | IntervalStatement] = [
+        _share(data, f"EM does one or the other; neither{_listed(mean[~is_either])}", is_either, MOST),
+        _share(data, f"EM leads the majority by {FAR_ABOVE} or more{_listed(mean[lines_up])}", lines_up, NOT_RARE),
+        _share(data, "EM is exactly the majority in every split", is_majority, NOT_RARE),
+    ]
+    near = _where_others_line_up(over_majority, over_winnow)
+    if len(near) > 1:
+        text = f"EM within ±{NEAR} of Winnow in splits whose other splits show that it lines up"
+        statements.append(_of_pairs(data, text, near, NEAR, "within"))
+    return statements
+
+
+def _listed(means: "pd.Series[float]") -> str:
+    """Pairs with their leads, in words."""
+    return f": {', '.join(f'{pair} {lead:+.3f}' for pair, lead in means.items()) or 'none'}"
+
+
+def _where_others_line_up(over_majority: pd.DataFrame, over_winnow: pd.DataFrame) -> dict[str, float]:
+    """Pair → mean lead of EM over Winnow in splits that are not among those by which the pair was chosen."""
+    n_splits = over_majority.notna().sum(axis=1)
+    others = over_majority.rsub(over_majority.sum(axis=1), axis=0).div(n_splits - 1, axis=0)
+    means = over_winnow.where(others >= FAR_ABOVE).mean(axis=1).dropna()
+    return {str(pair): float(lead) for pair, lead in means.items()}
+
+
+def _share(data: Data, text: str, is_one: "pd.Series[bool]", bound: float) -> IntervalStatement:
+    """Statement about the share of all pairs, with an exact 95% interval (Clopper & Pearson)."""
+    count, total = int(is_one.sum()), len(is_one)
+    interval = stats.binomtest(count, total).proportion_ci(0.95, method="exact")
+    ends = float(interval.low), float(interval.high)
+    return IntervalStatement(f"{count} of {total} pairs: {text}", count / total, *ends, bound, trials=_splits(data))
+
+
+def _splits(data: Data) -> Trials:
+    """Splits per pair: fewest and most."""
+    splits = of_pairs(data.rows).groupby(WORLD)["trial"].nunique()
+    return Trials(int(splits.min()), int(splits.max()))
+
+
+def _of_pairs(
+    data: Data, text: str, leads: Mapping[str, float], bound: float, direction: Direction = "above"
+) -> Statement:
+    """Statement of which the pair is the unit: only more pairs would decide it, which no number of trials brings."""
+    mean = Estimate.of(np.array(list(leads.values())))._replace(trials=_splits(data))
+    return Statement(f"mean over {len(leads)} pairs: {text}", mean, bound, direction, is_settled_by_trials=False)
+
+
+@claim(
+    "B4",
+    f"beyond the paper: COV by the rank-one factor is within {SIMILAR} of EM, or above it, at every s ≥ 100",
+    *SIX,
+)
+def _factor_like_em(data: Data) -> Statements:
+    return [
+        Statement(f"{world}, s = {size}: COV factor less than {SIMILAR} behind EM", lead, -SIMILAR)
+        for world in SIX
+        for size, lead in data.leads(world, "COV factor", "EM", 100).items()
+    ]
+
+
+def _tree(strength: float) -> str:
+    return f"Tree(10, {strength:g}, 0.9)"
+
+
+def _threshold(relevant: int) -> str:
+    return f"Threshold(10, {relevant}, 0.05, 0.9)"
+
+
+@claim("L1", "the limit: no learner is above what one could reach who knows the family", *SIX)
+def _none_above_the_limit(data: Data) -> Statements:
+    return none_above_the_limit(data, SIX)
+
+
+@claim("L2", "the limit: averaging over models is within 0.05 of it wherever s ≥ 200", *SIX)
+def _averaging_is_near_the_limit(data: Data) -> Statements:
+    return averaging_is_near_the_limit(data, SIX)
+
+
+@claim(
+    "L3",
+    "the paper's conclusion revisited: model-fitting that averages over models is not fragile to k, but it is to "
+    "dependence between attributes (Tree) and to rules (Threshold)",
+    *(_tree(strength) for strength in (1, 2)),
+    *(_threshold(relevant) for relevant in (5, 7)),
+)
+def _averaging_is_fragile_elsewhere(data: Data) -> Statements:
+    families = [(named(n, 2), named(n, 5)) for n in (10, 75)]
+    wrong = [*(_tree(strength) for strength in (1, 2)), *(_threshold(relevant) for relevant in (5, 7))]
+    return averaging_is_fragile_elsewhere(data, families, wrong)
