@@ -350,11 +350,15 @@ def _codes(column: Column, cells: Cells, missing: int) -> tuple[NDArray[Any], li
         assert cells.positions is not None
         table = np.array([*(known.get(level, missing) for level in cells.levels), missing], dtype=np.intp)
         return table[cells.positions], [level for level in cells.levels if level not in known]
+    if not column.levels:
+        return np.full(cells.numbers.size, missing), []
     if column.is_bit:
         codes = np.where(cells.numbers == 1, 1, np.where(cells.numbers == 0, 0, missing))
         strange = cells.numbers[(codes == missing) & ~np.isnan(cells.numbers)][:1]
         return codes, [_plain(value) for value in strange]
-    distinct, positions = np.unique(cells.numbers, return_inverse=True)
-    found = [_plain(value) if not np.isnan(value) else None for value in distinct]
-    table = np.array([known.get(level, missing) for level in found], dtype=np.intp)
-    return table[positions], [level for level in found if level is not None and level not in known]
+    numbers = np.array([level if isinstance(level, Number) else np.nan for level in column.levels], dtype=np.float64)
+    order = np.argsort(numbers)  # NaN, which stands for text, comes last and equals nothing
+    places = np.minimum(np.searchsorted(numbers[order], cells.numbers), numbers.size - 1)
+    is_known = numbers[order][places] == cells.numbers
+    strange = cells.numbers[~is_known & ~np.isnan(cells.numbers)][:1]
+    return np.where(is_known, order[places], missing), [_plain(value) for value in strange]
