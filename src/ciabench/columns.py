@@ -26,6 +26,9 @@ MOST_WHOLE_NUMBERS = 10
 GLANCE = 1000
 """Rows from which many distinct values are recognised without sorting all."""
 
+FIXED_KINDS = "ciabench_kinds"
+"""Key of `DataFrame.attrs` with kinds by name that hold for any rows of a table, as `Columns.fixed` sets it."""
+
 MOST_LEVELS = 2**16 - 2
 """Most levels of a column, so that codes fit into two bytes."""
 
@@ -91,7 +94,8 @@ class Columns:
     @classmethod
     def of(cls, table: Any, kinds: str | Mapping[Any, str] | None = None) -> "Columns":
         """Columns of a DataFrame or array (s, n); `kinds` overrides what is inferred, for all or by name."""
-        chosen = _chosen_kinds(kinds, [name for name, _ in _each(table)])
+        names = [name for name, _ in _each(table)]
+        chosen = {**_fixed_kinds(table, names), **_chosen_kinds(kinds, names)}
         found = []
         for name, values in _each(table):
             found.append(_column(name, _cells(name, values), chosen.get(name)))
@@ -156,6 +160,34 @@ class Columns:
                 found[column.name] = pd.Series(levels[np.minimum(next(codes), len(column.levels))]).infer_objects()
         return pd.DataFrame(found)
 
+    def fixed(self, table: Any) -> Any:
+        """The table as a DataFrame of which any rows have the same kinds: categories, or floats for numbers and bits.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": range(20), "town": ["Bath", "York"] * 10})
+        >>> first = Columns.of(table).fixed(table)[:3]
+        >>> Columns.of(table[:3]).kinds, Columns.of(first).kinds
+        ({'age': 'categorical', 'town': 'binary'}, {'age': 'numeric', 'town': 'binary'})
+        """
+        import pandas as pd
+
+        coded, found = self.coded(table), {}
+        codes, numbers = iter(coded.codes.T), iter(coded.numbers.T)
+        for column in self.columns:
+            if column.is_numeric:
+                found[column.name] = next(numbers)
+            elif column.is_bit:
+                found[column.name] = np.array([0.0, 1.0, np.nan])[next(codes)]
+            else:
+                positions = next(codes).astype(np.intp)
+                positions[positions >= len(column.levels)] = -1
+                found[column.name] = pd.Categorical.from_codes(positions, pd.Index(column.levels))
+        frame = pd.DataFrame(found, index=table.index)
+        frame.attrs[FIXED_KINDS] = {column.name: column.kind for column in self.numeric}
+        return frame
+
 
 def as_table(X: Any) -> Any:
     """A DataFrame for anything that is one or has `to_pandas()`, with unique names; otherwise X itself."""
@@ -209,6 +241,12 @@ def _chosen_kinds(kinds: Any, names: list[Any]) -> dict[Any, str]:
         if name not in names:
             raise ParameterError(f"kinds names the column {name!r}, which X does not have.")
     return dict(chosen)
+
+
+def _fixed_kinds(table: Any, names: list[Any]) -> dict[Any, str]:
+    """Kinds that `Columns.fixed` found on the whole table."""
+    fixed = getattr(table, "attrs", {}).get(FIXED_KINDS, {})
+    return {name: fixed[name] for name in names if name in fixed}
 
 
 def _column(name: Any, cells: Cells, kind: str | None) -> Column:

@@ -62,6 +62,10 @@ class LevelWarning(UserWarning):
     """A table has levels that training did not have; they count as missing."""
 
 
+class TableWarning(UserWarning):
+    """Rows of a table are left out, or sizes exceed the training rows."""
+
+
 class FloorWarning(UserWarning):
     """Every restart has a class with almost no variance in a numeric column."""
 

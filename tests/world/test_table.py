@@ -1,10 +1,13 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
 from ciabench import NaiveBayes, Table, learning_curve
-from ciabench.errors import DataError, ParameterError
+from ciabench.columns import Columns
+from ciabench.errors import DataError, ParameterError, TableWarning
 from ciabench.seeds import Seed
 
 LABELS = np.array(["a"] * 60 + ["b"] * 30 + ["c"] * 10)
@@ -31,7 +34,7 @@ def test_what_it_is_called_and_what_its_rows_say(frame):
     assert Table(frame, LABELS).name == "table"
     named = Table(frame, LABELS, name="mine.csv", test_share=0.3)
     assert named.name == "mine.csv"
-    assert named.parameters == {"rows": 100, "columns": 2, "test_share": 0.3}
+    assert named.parameters == {"rows": 100, "columns": 2, "classes": 3, "left_out": 0, "test_share": 0.3}
 
 
 def test_splits_are_stratified_and_hold_every_row_once(world):
@@ -101,10 +104,12 @@ def test_other_content_has_another_identity(change):
 @pytest.mark.parametrize(("arguments", "error", "message"), [
     (([[0]] * 20, [0, 1] * 9), DataError, r"y must have one label per row of X, 20; its shape is \(18,\)\."),
     (([[0]] * 20, [[0, 1]] * 20), DataError, r"y must have one label per row of X, 20; its shape is \(20, 2\)\."),
-    (([[0]] * 20, [1] * 20), DataError, r"y must hold at least two different labels\."),
-    (([[0]] * 20, [1] * 19 + [0]), DataError, r"the label 0 is on one row only; every label needs two, to train"),
-    (([[0]] * 3, ["a", "a", "b"]), DataError, r"the label 'b' is on one row only"),
-    ((np.empty((0, 2)), []), DataError, r"y must hold at least two different labels\."),
+    (([[0]] * 20, [1] * 20), DataError, r"y has one class only, 1; two are needed, with two rows each\."),
+    (([[0]] * 20, [1] * 19 + [0]), DataError, r"y has fewer than two classes with at least two rows, 1; two are"),
+    ((np.empty((0, 2)), []), DataError, r"there are no rows\."),
+    (([[0]] * 20, [None] * 20), DataError, r"y has no labels\."),
+    (([[0]] * 20, np.linspace(0, 1, 20)), DataError, r"y has 20 different numbers; name a column of classes"),
+    ((np.empty((20, 0)), [0, 1] * 10), DataError, r"X is empty\."),
 ])  # fmt: skip
 def test_what_is_no_table_is_refused_in_one_sentence(arguments, error, message):
     with pytest.raises(error, match=f"^{message}"):
@@ -122,7 +127,8 @@ def test_the_share_that_is_held_out_is_a_share(share):
     (np.zeros((20, 2, 2)), [0, 1] * 10),
     ([[0]] * 20, np.array([0, "a"] * 10, dtype=object)),
     ([[0]] * 20, [None, "a"] * 10),
-    ([[0]] * 20, [0.0, 1.0, np.nan, np.nan] * 5),
+    ([[0]] * 20, np.array(["2024-01-01", "2024-01-02"] * 10, dtype="datetime64[D]")),
+    (np.array([[1j]] * 20), [0, 1] * 10),
 ])  # fmt: skip
 def test_odd_rows_and_labels_are_refused_by_our_errors(X, y):
     with pytest.raises(DataError):
@@ -140,7 +146,106 @@ def test_rows_and_labels_make_a_learning_curve():
     X, noise = rng.integers(0, 2, (400, 5), dtype=np.uint8), rng.random(400) < 0.1
     y = np.where((X[:, 0] == 1) ^ noise, "yes", "no")
     rows = learning_curve((X, y), {"NB": NaiveBayes()}, sizes=[10, 200], trials=3, random_state=0)
-    assert rows.columns[:4].tolist() == ["world", "rows", "columns", "test_share"]
+    assert rows.columns[:6].tolist() == ["world", "rows", "columns", "classes", "left_out", "test_share"]
     assert set(rows["world"]) == {"table"}
     assert (rows["best"] == 1).all()
     assert rows[rows["size"] == 200]["success"].mean() > 0.8
+
+
+@pytest.fixture
+def mixed():
+    """Sixty rows of a person's table: a number, text and a bit with missing cells, groups, days, three classes."""
+    rng = np.random.default_rng(0)
+    place = np.arange(60)
+    return pd.DataFrame({
+        "age": np.where(place % 7 == 0, np.nan, place % 20),
+        "town": pd.Series(["Bath", "York", "Hull", None] * 15),
+        "member": pd.Series([0, 1, None] * 20),
+        "clinic": place // 6,
+        "day": pd.date_range("2024-01-01", periods=60).strftime("%Y-%m-%d")[rng.permutation(60)],
+        "y": ["a", "b", "c"] * 20,
+    })  # fmt: skip
+
+
+def test_kinds_and_levels_are_those_of_the_whole_table_in_every_sample(mixed):
+    world = Table(mixed, target="y", leave_out=["clinic", "day"])
+    X, _ = world.task(Seed((0,))).training(8)
+    assert Columns.of(mixed.loc[X.index, ["age"]]).kinds == {"age": "categorical"}
+    assert Columns.of(X).kinds["age"] == "numeric"
+    assert X["town"].cat.categories.tolist() == ["Bath", "Hull", "York"]
+    assert X.dtypes.astype(str).to_dict() == {"age": "float64", "town": "category", "member": "float64"}
+    pd.testing.assert_series_equal(X["town"].astype(object), mixed.loc[X.index, "town"].astype(object))
+    other = Table(mixed, target="y", leave_out=["clinic", "day"], kinds={"age": "categorical"})
+    assert other.identity != world.identity
+
+
+def test_rows_without_label_and_classes_with_one_row_are_left_out_and_named(mixed):
+    mixed.loc[[3, 4], "y"], mixed.loc[5, "y"] = None, "rare"
+    with pytest.warns(TableWarning) as caught:
+        world = Table(mixed, target="y", leave_out="day", name="my.csv")
+    assert [str(one.message) for one in caught] == [
+        "my.csv: 2 of 60 rows are left out: the target 'y' is missing there.",
+        "my.csv: classes with one row are left out, for they cannot be in training and test: 'rare'.",
+    ]
+    assert (world.parameters["rows"], world.parameters["left_out"], world.parameters["classes"]) == (57, 3, 3)
+    X, y = world.task(Seed((0,))).training(1000)
+    assert y.tolist() == mixed.loc[X.index, "y"].tolist()
+
+
+def test_groups_stay_together_and_are_no_attribute(mixed):
+    world = Table(mixed, target="y", groups="clinic", leave_out="day")
+    assert world.parameters["groups"] == "clinic"
+    tested = set()
+    for trial in range(10):
+        task = world.task(Seed((0, trial)))
+        X, X_test = task.training(1000)[0], held_out(task)[0]
+        assert "clinic" not in X
+        assert not set(mixed.loc[X.index, "clinic"]) & set(mixed.loc[X_test.index, "clinic"])
+        assert len(X) + len(X_test) == 60
+        tested |= set(X_test.index)
+    assert len(tested) > 30
+
+
+def test_by_time_all_training_rows_are_earlier_and_cuts_differ(mixed):
+    world = Table(mixed, target="y", time="day", leave_out="clinic")
+    cuts = set()
+    for trial in range(10):
+        task = world.task(Seed((0, trial)))
+        days, later = mixed.loc[task.training(1000)[0].index, "day"], mixed.loc[held_out(task)[0].index, "day"]
+        assert days.max() < later.min()
+        assert len(days) >= 30
+        assert len(later) == 12
+        cuts.add(later.min())
+    assert len(cuts) > 3
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"target": "z"}, "there is no column 'z'; there are age, town, member, clinic, day, y."),
+    ({"target": "y"}, "column 'day' has dates; leave it out (leave_out), order the rows by it (time), or turn it"),
+    ({"target": "y", "groups": "town"}, "the column 'town' has missing cells; every row needs a group."),
+    ({"target": "y", "time": "town"}, "the column 'town' has missing cells; every row needs a time."),
+    ({"target": "town", "time": "y"}, "the column 'y' orders no rows: it has neither numbers nor dates"),
+    ({"target": "y", "groups": "clinic", "time": "day"}, "rows are split by groups or by time, not by both."),
+    ({"target": "y", "groups": "y"}, "the column 'y' is named twice"),
+    ({"y": [1] * 60, "target": "y"}, "give the labels either as y, or as target"),
+    ({"target": "y", "leave_out": ["age", "town", "member", "clinic", "day"]}, "there is no column beside the target."),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore::ciabench.errors.TableWarning")
+def test_columns_that_cannot_be_used_are_refused_in_one_sentence(mixed, options, message):
+    with pytest.raises((DataError, ParameterError), match=f"^{re.escape(message)}"):
+        Table(mixed, **options)
+
+
+def test_a_column_that_splits_rows_needs_two_values_and_classes_in_both_parts(mixed):
+    with pytest.raises(DataError, match="'clinic' has one value only"):
+        Table(mixed.assign(clinic=1), target="y", groups="clinic", leave_out="day")
+    apart = Table(mixed.assign(clinic=mixed["y"] == "a"), target="y", groups="clinic", leave_out="day")
+    with pytest.raises(DataError, match="no split was found"):
+        apart.task(Seed((0,)))
+
+
+def test_datetime_columns_are_refused_and_order_rows(mixed):
+    mixed["day"] = pd.to_datetime(mixed["day"])
+    with pytest.raises(DataError, match="column 'day' has dates"):
+        Table(mixed, target="y")
+    assert Table(mixed, target="y", time="day").parameters["time"] == "day"

@@ -2,6 +2,9 @@
 
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ciabench.cli import results
-from ciabench.cli.group import FILE, SOURCE, example, main
+from ciabench.cli.group import FILE, SOURCE, example, main, one_line
+from ciabench.errors import TableWarning
 
 if TYPE_CHECKING:
     from ciabench.lab.plan.experiment import Experiment
@@ -152,7 +156,8 @@ def _run(
     from ciabench.lab.session import run_experiment, store_path
 
     try:
-        counts = run_experiment(experiment, folder, progress=progress, **options)
+        with _warnings_in_one_line():
+            counts = run_experiment(experiment, folder, progress=progress, **options)
     except KeyboardInterrupt:
         command = " ".join(["ciabench", *sys.argv[1:]])
         click.echo(f"\nstopped; finished work is kept. Resume with: {command}", err=True)
@@ -160,6 +165,23 @@ def _run(
     if progress == "full":
         click.echo(f"{store_path(experiment, folder)}: {counts.done} scores done, {counts.failed} failed.")
     return counts
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print warnings about tables without their place in the source."""
+    show = warnings.showwarning
+
+    def show_line(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+        if issubclass(category, TableWarning):
+            click.echo(one_line(str(message)), err=True)
+        else:
+            show(message, category, *place, **options)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show_line
+        warnings.simplefilter("always", TableWarning)
+        yield
 
 
 def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "Experiment":

@@ -109,14 +109,21 @@ def export(
 @main.command()
 @click.argument("sources", nargs=-1, required=True, type=SOURCE)
 @click.option("--out", default="results/figures", show_default=True, type=FILE, help="Output folder.")
+@click.option(
+    "--y",
+    default="t",
+    show_default=True,
+    type=click.Choice(["t", "success", "log_loss", "auc"]),
+    help="What is drawn; log-loss and AUC are kept in stores, for worlds of data.",
+)
 @example("ciabench figures paper --out results/figures")
-def figures(sources: tuple[Path, ...], out: Path) -> None:
+def figures(sources: tuple[Path, ...], out: Path, y: str) -> None:
     """Draw the curves of every world, and an overview of all.
 
     SOURCES are stores or exported tables, or names of experiments that come with ciabench. Each figure is written as
     PNG, SVG and PDF, with its data as CSV.
     """
-    draw(combined_rows(sources), out)
+    draw(combined_rows(sources, [y] if y in ("log_loss", "auc") else []), out, y)
 
 
 @main.command()
@@ -172,22 +179,22 @@ def compare(new: Path, baseline: Path, exact: bool) -> None:
     sys.exit(1 if comparison.verdict == "changed" else 0)
 
 
-def combined_rows(sources: Sequence[Path]) -> "pd.DataFrame":
-    """Rows of all sources in one DataFrame."""
+def combined_rows(sources: Sequence[Path], facts: Sequence[str] = ()) -> "pd.DataFrame":
+    """Rows of all sources in one DataFrame, with facts as further columns."""
     from ciabench.findings.selection import combined
     from ciabench.lab.storage.rows import read
 
-    return combined(read(source).rows for source in sources)
+    return combined(read(source, facts).rows for source in sources)
 
 
-def draw(rows: "pd.DataFrame", folder: Path) -> None:
+def draw(rows: "pd.DataFrame", folder: Path, y: str = "t") -> None:
     """Write the figures of results, and report how many."""
     import matplotlib
 
     matplotlib.use("agg")
-    from ciabench.findings.figures import write_figures
+    from ciabench.findings.figures import write_figures, write_measure
 
-    written = write_figures(rows, folder)
+    written = write_figures(rows, folder) if y == "t" else write_measure(rows, folder, y)
     click.echo(f"{folder}: {len(written)} files, {written[0].name} to {written[-1].name}.")
 
 

@@ -9,7 +9,7 @@ from scipy import special
 
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
-from ciabench.lab.storage.view import LABELS, MEASURES, STATED, WORLD
+from ciabench.lab.storage.view import JUDGED, LABELS, MEASURES, STATED, WORLD
 
 CURVE = [WORLD, "learner"]
 POINT = [*CURVE, "size"]
@@ -34,7 +34,7 @@ def worlds_of(rows: pd.DataFrame) -> pd.DataFrame:
     a      10
     b      75
     """
-    parameters = [column for column in rows.columns if column not in (*LABELS, *MEASURES, *STATED)]
+    parameters = [column for column in rows.columns if column not in (*LABELS, *MEASURES, *STATED, *JUDGED)]
     return rows[[WORLD, *parameters]].drop_duplicates(WORLD).set_index(WORLD)
 
 
@@ -83,6 +83,21 @@ def _disagree(differences: "pd.Series[float]", rows: pd.DataFrame) -> "pd.Series
     groups = differences.groupby([_in_order(rows[WORLD]), rows["learner"], rows["size"]], observed=True)
     mean = groups.mean().abs()
     return (mean > UNMIXED) & (mean > 2 * groups.sem())
+
+
+def measured_curves(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Mean and standard error of one column per world, learner and size; scores that lack it are left out.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"world": "my.csv", "trial": [0, 1], "size": 100, "learner": "EM", "auc": [0.8, 0.7]})
+    >>> measured_curves(rows, "auc").round(2).to_dict("records")
+    [{'world': 'my.csv', 'learner': 'EM', 'size': 100, 'trials': 2, 'auc': 0.75, 'auc_sem': 0.05}]
+    """
+    present = rows[rows[measure].notna()] if measure in rows else rows[:0].assign(**{measure: np.nan})
+    groups = present.assign(**{WORLD: _in_order(present[WORLD])}).groupby(POINT, observed=True)[measure]
+    found = groups.agg(["size", "mean", "sem"]).set_axis(["trials", measure, f"{measure}_sem"], axis=1)
+    return found.reset_index().astype({WORLD: object})
 
 
 def _in_order(names: "pd.Series[str]") -> "pd.Series[Any]":

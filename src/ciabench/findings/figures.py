@@ -17,9 +17,19 @@ from ciabench.findings.curves import learning_curves, worlds_of
 from ciabench.findings.departure_figure import departure_table, departures_figure
 from ciabench.findings.departures import departures_of
 from ciabench.findings.limits import LIMIT, draw_losses, losses
-from ciabench.findings.looks import SCHEMES, STYLE, legend_entries, make_readable, scheme_of, shade
+from ciabench.findings.looks import SCHEMES, STYLE, in_order, legend_entries, make_readable, scheme_of, shade
 from ciabench.findings.pairs import draw_pairs, pairs_size
-from ciabench.findings.panels import FLOOR, T_LABEL, alone_size, are_unmixed, below_floor, draw_alone, draw_panel
+from ciabench.findings.panels import (
+    FLOOR,
+    T_LABEL,
+    alone_size,
+    are_unmixed,
+    below_floor,
+    draw_alone,
+    draw_measure,
+    draw_panel,
+    t_label,
+)
 from ciabench.findings.paper import Grid
 from ciabench.findings.spelling import accuracies, is_of_pair
 from ciabench.lab.storage.view import WORLD
@@ -69,7 +79,7 @@ def overview(curves: pd.DataFrame, grid: Grid) -> Figure:
                 continue
             is_first, is_last = not any(names[:place]), not any(below[place] for below in grid[line + 1 :])
             draw_panel(by_world[name], learners, lane, ax)
-            ax.set(ylabel=T_LABEL if is_first else "", xlabel="training examples" if is_last else "")
+            ax.set(ylabel=t_label(curves) if is_first else "", xlabel="training examples" if is_last else "")
             ax.tick_params(labelleft=is_first)
     _add_legend(figure)
     _add_caption(figure, _caption(curves))
@@ -117,6 +127,21 @@ def losses_images(rows: pd.DataFrame) -> dict[str, str]:
             plt.close(figure)
             images[name] = f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
     return images
+
+
+def write_measure(rows: pd.DataFrame, folder: str | Path, y: str) -> list[Path]:
+    """Write another measure than T, as fig1-log_loss, fig2-log_loss, … in the formats of `write_figures`."""
+    folder, written = Path(folder), []
+    folder.mkdir(parents=True, exist_ok=True)
+    with plt.style.context(["default", STYLE]):
+        for number, (_, found) in enumerate(rows.groupby(WORLD, sort=False), start=1):
+            figure, ax = plt.subplots(figsize=alone_size(found))
+            drawn = draw_measure(found, y, ax)
+            without = ", ".join(in_order(set(found["learner"]) - set(drawn["learner"])))
+            note = f" Not drawn, without probabilities: {without}." if without else ""
+            _add_caption(figure, f"Means of {drawn['trials'].max()} trials, bars: standard error.{note}")
+            written += _save(figure, folder / f"fig{number}-{y}", drawn)
+    return written
 
 
 def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
@@ -196,7 +221,10 @@ def _caption(curves: pd.DataFrame) -> str:
     marks = f" Marks in the lane: T below {FLOOR:g}.".replace("-", "−") if (curves["t"] < FLOOR).any() else ""
     if (are_unmixed(curves) & (curves["t"] >= FLOOR)).any():
         marks += " Open circles: the limit's chains disagree, so that it may be too low."
-    return f"Means of {trials} trials, bars: standard error. Mean headroom {curves['headroom'].mean():.3f}.{marks}"
+    room = f"Mean headroom {curves['headroom'].mean():.3f}."
+    if t_label(curves) != T_LABEL:
+        room = f"Mean success rate of the constant rule {curves['constant'].mean():.3f}; that of the best is unknown."
+    return f"Means of {trials} trials, bars: standard error. {room}{marks}"
 
 
 def _counted(trials: "pd.Series[int]") -> str:

@@ -12,9 +12,9 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox, TransformedBbox
 
-from ciabench.errors import ParameterError
+from ciabench.errors import ParameterError, StoreError, check_choice
 from ciabench.findings import paper
-from ciabench.findings.curves import learning_curves
+from ciabench.findings.curves import learning_curves, measured_curves
 from ciabench.findings.looks import (
     REFERENCES,
     box,
@@ -38,17 +38,22 @@ LINE_OF_LANE, MOST_LANE = 0.09, 0.45
 """Height in T of a learner's line in the lane, and the largest height of the lane."""
 
 T_LABEL = "T: share of learnable accuracy"
+UNKNOWN_BEST_LABEL = "T with S_best = 1: errors avoided"
+"""Label of T where the best rule is unknown: the share of the errors of the constant rule that are avoided."""
+
+MEASURE_LABELS = {"success": "success rate", "log_loss": "log-loss in nats", "auc": "AUC"}
 MOST_INSIDE = 6
 """Largest number of learners for which the legend fits inside the axes."""
 
 LONG_NAME, NAMED_WORLDS = 45, 5
 
 
-def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Plot T against sample size for one world: mean, standard error, lines at 0 and 1.
+def plot_curves(rows: pd.DataFrame, ax: Axes | None = None, *, y: str = "t") -> Axes:
+    """Plot T, or another measure, against sample size for one world: mean, standard error, for T lines at 0 and 1.
 
     Marks in the grey lane under the axis are means of T below −0.5. The reference `limit` is a grey line with a band,
-    with open circles where its chains disagree, so that it may be too low.
+    with open circles where its chains disagree, so that it may be too low. For data, whose best rule is unknown, T is
+    computed with S_best = 1, and the axis says so.
 
     Parameters
     ----------
@@ -56,6 +61,8 @@ def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Results of one world, as `learning_curve` or a store gives them.
     ax : Axes, optional
         Where to draw (default: a new figure).
+    y : {"t", "success", "log_loss", "auc"}
+        What is plotted; the last two are columns that `learning_curve(…, facts=…)` adds for worlds of data.
 
     Returns
     -------
@@ -71,6 +78,7 @@ def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'T: share of learnable accuracy'
     """
     rows = read(rows).rows
+    check_choice("y", y, ("t", *MEASURE_LABELS))
     names = list(dict.fromkeys(rows[WORLD]))
     if len(names) != 1:
         shown = ", ".join(names[:NAMED_WORLDS]) + (", …" if len(names) > NAMED_WORLDS else "")
@@ -79,7 +87,10 @@ def plot_curves(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
     curves = learning_curves(rows)
     if ax is None:
         _, ax = plt.subplots(figsize=alone_size(curves), layout="constrained")
-    draw_alone(curves, rows["learner"].unique(), ax)
+    if y == "t":
+        draw_alone(curves, rows["learner"].unique(), ax)
+    else:
+        draw_measure(rows, y, ax)
     return ax
 
 
@@ -95,14 +106,44 @@ def _is_long(curves: pd.DataFrame) -> bool:
 def draw_alone(curves: pd.DataFrame, learners: Collection[str], ax: Axes) -> None:
     """Draw the `learning_curves` of one world with a legend, beside the axes if it is long."""
     draw_panel(curves, learners, below_floor(curves), ax)
+    bottom = ax.get_ylim()[0]
+    _add_legend(ax, _is_long(curves), (FLOOR - bottom) / (CEILING - bottom))
+
+
+def _add_legend(ax: Axes, is_long: bool, lane: float) -> None:
+    """Add a legend, beside the axes if it is long, otherwise above the lane."""
     handles, names = legend_entries([ax])
-    if _is_long(curves):
+    if is_long:
         ax.legend(handles, names, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     else:
-        bottom = ax.get_ylim()[0]
-        lane = (FLOOR - bottom) / (CEILING - bottom)
         ax.legend(handles, names, loc="best", bbox_to_anchor=(0, lane, 1, 1 - lane), **box(ax))
     make_readable(ax)
+
+
+def draw_measure(rows: pd.DataFrame, y: str, ax: Axes) -> pd.DataFrame:
+    """Draw another measure than T of one world, and return what is drawn; learners without it are not drawn."""
+    curves, learners = measured_curves(rows, y), rows["learner"].unique()
+    if curves.empty:
+        raise StoreError(f"there is no {y} in these rows; only held-out data and learners with predict_proba have it.")
+    for learner in in_order(curves["learner"]):
+        curve = curves[curves["learner"] == learner]
+        look = style(learner, learners, scheme_of(ax))
+        ax.errorbar(
+            curve["size"], curve[y], curve[f"{y}_sem"], label=plain(learner), markersize=4.5, linewidth=1.4, **look
+        )
+    if y == "success":
+        ax.axhline(rows["constant"].mean(), color=shade(scheme_of(ax), 60), linestyle=":", label="constant rule")
+    ax.set(xlabel="training examples", ylabel=MEASURE_LABELS[y])
+    mark_sizes(ax, sorted(curves["size"].unique()))
+    put_title(dress(ax), curves[WORLD].iloc[0])
+    _add_legend(ax, _is_long(curves), 0)
+    return curves
+
+
+def t_label(curves: pd.DataFrame) -> str:
+    """Label of T: another one if the best rules are unknown, that is, if S_best = 1 in all worlds."""
+    is_unknown = np.isclose(curves["constant"] + curves["headroom"], 1, rtol=0, atol=1e-12).all()
+    return UNKNOWN_BEST_LABEL if is_unknown else T_LABEL
 
 
 def below_floor(curves: pd.DataFrame) -> list[str]:
@@ -143,7 +184,7 @@ def draw_panel(curves: pd.DataFrame, learners: Collection[str], lane: Sequence[s
         for artist in drawn:
             artist.set_clip_box(above)
     _draw_lane(curves[(curves["t"] < FLOOR) & curves["learner"].isin(lane)], learners, lane, ax)
-    ax.set(xlabel="training examples", ylabel=T_LABEL)
+    ax.set(xlabel="training examples", ylabel=t_label(curves))
     mark_sizes(ax, sorted(curves["size"].unique()))
     put_title(dress(ax), curves[WORLD].iloc[0])
 

@@ -23,7 +23,7 @@ from ciabench.findings.curves import learning_curves, paired_differences, worlds
 from ciabench.findings.figures import losses_images
 from ciabench.findings.looks import in_order, page_style
 from ciabench.findings.pages import render
-from ciabench.findings.panels import CEILING, FLOOR, T_LABEL
+from ciabench.findings.panels import CEILING, FLOOR, T_LABEL, t_label
 from ciabench.findings.selection import combined
 from ciabench.findings.spelling import is_of_pair
 from ciabench.lab.storage.rows import Reading, Source, read
@@ -83,6 +83,7 @@ def page(sources: Source | Iterable[Source]) -> str:
         losses=losses_images(rows),
         question=QUESTION if findings else OTHER_QUESTION,
         summary=_summary(parts, data),
+        unknown_best=any(panel["t_label"] != T_LABEL for panel in data["panels"]),
         findings=findings,
         failures=[(failure.place, failure.cause) for failure in failures[:SHOWN_FAILURES]],
         unlisted=len(failures) - SHOWN_FAILURES,
@@ -182,6 +183,7 @@ def _panel(name: str, parameters: "pd.Series[Any]", curves: pd.DataFrame) -> dic
         "trials": int(curves["trials"].max()),
         "constant": float(curves["constant"].mean()),
         "headroom": float(curves["headroom"].mean()),
+        "t_label": t_label(curves),
         "curves": {learner: curve[columns].to_dict("list") for learner, curve in curves.groupby("learner")},
     }
 

@@ -23,6 +23,7 @@ from ciabench.lab.storage.provenance import environment
 from ciabench.lab.storage.records import Counts, Failure
 from ciabench.lab.storage.rows import frame
 from ciabench.lab.storage.store import Store
+from ciabench.lab.storage.view import JUDGED
 from ciabench.world.base import World
 from ciabench.world.table import Table
 
@@ -84,6 +85,7 @@ def learning_curve(
     n_jobs: int = 1,
     random_state: int | None = None,
     references: Sequence[str] = (),
+    facts: Sequence[str] = (),
     store: str | Path | None = None,
 ) -> pd.DataFrame:
     """Measure how learners improve with the number of examples.
@@ -105,6 +107,8 @@ def learning_curve(
         Root of all randomness; equivalent to `seed` in an experiment file, with the same results.
     references : sequence of str
         Reference curves of the world to compute as well.
+    facts : sequence of str
+        Further columns, "log_loss" and "auc": only worlds of data have them, for learners with `predict_proba`.
     store : path, optional
         File that keeps the scores: those it already has are not computed again, and an interrupted call resumes.
 
@@ -126,25 +130,27 @@ def learning_curve(
     """
     if store is not None and random_state is None:
         raise ExperimentError("a curve kept in a store needs a random_state, so that the next call can resume it.")
+    if any(fact not in JUDGED for fact in facts):
+        raise ExperimentError(f"facts may be {' and '.join(map(repr, JUDGED))}; got {facts!r}.")
     plan = _plan(world, learners, sizes, trials, random_state, references)
     if store is None:
         with TemporaryDirectory() as folder:
-            return run_plan(plan, Path(folder) / "curve.db", n_jobs)
+            return run_plan(plan, Path(folder) / "curve.db", n_jobs, facts)
     for learner in plan.learners:
         if not learner.can_be_kept:
             raise ExperimentError(
                 f"learner {learner.name!r} cannot be kept in a store: its parameters are not all plain values or "
                 "estimators, so two such learners could not be distinguished; leave `store` out."
             )
-    return run_plan(plan, Path(store), n_jobs)
+    return run_plan(plan, Path(store), n_jobs, facts)
 
 
-def run_plan(plan: Plan, path: Path, n_jobs: int) -> pd.DataFrame:
-    """Compute the scores of a plan that a store lacks, and return its rows; failures are left out, with a warning."""
+def run_plan(plan: Plan, path: Path, n_jobs: int, facts: Sequence[str] = ()) -> pd.DataFrame:
+    """Compute the scores that a store lacks, and return its rows with facts; failures are left out, with a warning."""
     with Store.continued(path, _spec(plan, path.stem), plan, environment()) as store:
         _compute(store, plan, n_jobs)
         _warn_of_failures(list(store.failures()))
-        return frame(store)
+        return frame(store, facts)
 
 
 def _compute(

@@ -151,6 +151,11 @@ class World(ABC):
     """Reference curves that its tasks offer, with their versions."""
 
     @property
+    def most_examples(self) -> int | None:
+        """Number of training rows, if limited; a larger size means all of them."""
+        return None
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Flat dict of plain values, which become columns of the rows."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.init}  # type: ignore[arg-type]

@@ -76,7 +76,7 @@ function layout(panel) {
     hoverlabel: { bgcolor: isDark() ? "#1c2026" : "#ffffff", font: { color: ink, size: 12 } },
     dragmode: coarse.matches ? false : "zoom",
     xaxis: { ...axis, anchor: lane ? "y2" : "y", type: state.axis, title: { text: "training examples", standoff: 6, font: { size: 12 } }, dtick: state.axis === "log" ? 1 : undefined, nticks: 5, tickformat: ",d", hoverformat: ",d", unifiedhovertitle: { text: "%{x} examples" } },
-    yaxis: { ...axis, domain: [lane, 1], title: { text: data.axes[state.statistic], standoff: 4, font: { size: 12 } }, ...(raw ? { autorange: true } : { range: data.range, tickvals: ticks, ticktext: ticks.map((tick) => number(tick, tick % 1 ? 1 : 0)) }) },
+    yaxis: { ...axis, domain: [lane, 1], title: { text: state.statistic === "t" ? panel.t_label : data.axes[state.statistic], standoff: 4, font: { size: 12 } }, ...(raw ? { autorange: true } : { range: data.range, tickvals: ticks, ticktext: ticks.map((tick) => number(tick, tick % 1 ? 1 : 0)) }) },
     ...(lane ? { yaxis2: lanes } : {}),
     shapes: [...(lane ? [ground] : []), level(low, ink, raw ? "dot" : "solid"), level(high, ink, "solid")],
     ...(state.printing ? { width: 320, height: 250 } : { autosize: true }),

@@ -1,11 +1,12 @@
 """What a run computes: a plan of worlds, learners and sizes, and its cells as jobs."""
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ciabench.errors import ExperimentError
+from ciabench.errors import ExperimentError, TableWarning
 from ciabench.lab.plan.learner import Learner, check_name
 from ciabench.seeds import canonical
 from ciabench.world.base import World
@@ -79,6 +80,14 @@ class Plan:
                 raise ExperimentError(f"two {kind} are called {name}; leave one out, or give it another name.")
             for name in names:
                 check_name(name)
+        for world in self.worlds:
+            most = world.most_examples
+            if most is not None and max(self.sizes) > most:
+                warnings.warn(
+                    f"{world.name}: has {most} training rows; larger sizes mean all of them.",
+                    TableWarning,
+                    stacklevel=3,
+                )
         offered = {name for world in self.worlds for name in world.references}
         for reference in self.references:
             if reference.name not in offered:

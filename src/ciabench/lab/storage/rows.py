@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from ciabench.errors import StoreError
 from ciabench.lab.storage.records import Counts, Failure
 from ciabench.lab.storage.store import Store
-from ciabench.lab.storage.view import LABELS, MEASURES, STATED, WORLD
+from ciabench.lab.storage.view import JUDGED, LABELS, MEASURES, STATED, WORLD
 from ciabench.seeds import digest
 
 INTEGERS = ["trial", "size"]
 RATES = ["success", "best", "constant"]
 TEXTS = [WORLD, "learner"]
-NUMBERS = [*MEASURES, *STATED]
+NUMBERS = [*MEASURES, *STATED, *JUDGED]
 KINDS: dict[str, type] = {**dict.fromkeys(INTEGERS, np.int64), **dict.fromkeys(NUMBERS, np.float64)}
 """Types of the numeric columns that tables have."""
 
@@ -57,8 +57,8 @@ class Reading:
     counts: Counts | None = None
 
 
-def read(source: Source) -> Reading:
-    """Read a store (`.db`), an exported table (`.csv`, `.csv.gz`), or rows in memory.
+def read(source: Source, facts: Sequence[str] = ()) -> Reading:
+    """Read a store (`.db`), an exported table (`.csv`, `.csv.gz`), or rows in memory; facts of stores become columns.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def read(source: Source) -> Reading:
     if is_table(path):
         return Reading(checked(upgraded(_read_csv(path)), str(path)), _beside(path))
     with Store(path) as store:
-        return Reading(frame(store), store.provenance(), list(store.failures()), store.counts())
+        return Reading(frame(store, facts), store.provenance(), list(store.failures()), store.counts())
 
 
 def is_table(path: Path) -> bool:

@@ -24,6 +24,10 @@ STATED = {
 """Columns that references add to all rows of a trial and size: a fact that is stated, and the name of the reference."""
 
 
+JUDGED = ["log_loss", "auc"]
+"""Columns on request: facts that judges of held-out rows state about a score."""
+
+
 class StoredWorld(NamedTuple):
     """A world of a store: its row id, name and parameters."""
 
@@ -103,7 +107,7 @@ class View:
     @property
     def columns(self) -> list[str]:
         """Columns of its rows; a parameter with the name of another column is prefixed with "world_"."""
-        taken = {*LABELS, *MEASURES, *STATED}
+        taken = {*LABELS, *MEASURES, *STATED, *JUDGED}
         named = [f"world_{name}" if name in taken else name for name in self.parameters]
         return [WORLD, *named, *LABELS[1:], *self.stated, *MEASURES, *self.facts]
 
