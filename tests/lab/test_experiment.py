@@ -154,7 +154,7 @@ def test_worlds_that_cannot_be_used_are_reported_before_the_run(small, world, me
 
 def test_references_that_no_world_offers_are_refused(small):
     with pytest.raises(ExperimentError, match="no world of the experiment offers the reference 'limit'"):
-        small(references=["limit"]).plan()
+        small(families=[], worlds=[{"use": "Tree", "n": 5, "d": 1, "b": 0.9}], references=["limit"]).plan()
 
 
 def test_imports_of_learners_and_worlds_are_listed(small):
