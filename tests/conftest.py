@@ -15,7 +15,7 @@ from ciabench.lab.plan.learner import LEARNERS, resolve
 from ciabench.lab.plan.plan import Plan
 
 if __name__ == "__main__":
-    learners = tuple(resolve(use, use, {}) for use in LEARNERS.builtins())
+    learners = tuple(resolve(use, use, {}) for use in LEARNERS.builtins() if use != "Adaptive")  # made of others
     prepare(Plan(seed=0, trials=0, sizes=(), worlds=(), learners=learners), jobs=2)
 """
 

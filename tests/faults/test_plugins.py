@@ -10,6 +10,7 @@ from plugins import CAUSES, WELL, failures_among
 from ciabench.lab.plan import registry
 
 
+@pytest.mark.soak
 def test_misbehaving_learners_fail_alone_and_with_the_cause(tmp_path):
     failures, scored = failures_among(tmp_path, [*CAUSES, *WELL], trials=1, sizes=[30], time_limit=5.0)
     assert {one.learner: one.cause[: len(CAUSES[one.learner])] for one in failures} == CAUSES

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import BernoulliNB
 
-from ciabench.errors import ExperimentError, RunError, StoreError
+from ciabench.errors import ExperimentError, RunError, StoreError, TableWarning
 from ciabench.lab.plan.learner import resolve
 from ciabench.lab.session import learning_curve, run_experiment
 from ciabench.lab.storage.rows import read
@@ -81,9 +81,7 @@ def test_learning_curve_gives_the_rows_of_a_store(small, tmp_path):
     experiment = small(learners=[BAYES], families=[{"n": 5, "k": 2, "b": 0.9}])
     run_experiment(experiment, tmp_path)
     stored = read(tmp_path / "small.db").rows
-    rows = learning_curve(
-        CIAFamily(5, 2, 0.9), {"bayes": BernoulliNB()}, sizes=[30, 10], trials=4, n_jobs=2, random_state=1997
-    )
+    rows = learning_curve(CIAFamily(5, 2, 0.9), {"bayes": BernoulliNB()}, sizes=[30, 10], trials=4, random_state=1997)
     assert list(rows.columns) == [
         "world", "n", "k", "b", "tolerance", "min_headroom", "trial", "size", "learner",
         "success", "best", "constant", "t", "t_error", "fit_seconds",
@@ -142,7 +140,8 @@ def test_learners_without_names_are_called_as_their_classes_are():
 def test_rows_with_labels_are_a_world_of_splits():
     X = np.random.default_rng(0).integers(0, 2, (200, 6))
     y = np.where(X[:, 0] + X[:, 1] > 1, "yes", "no")
-    rows = learning_curve((X, y), {"bayes": BernoulliNB()}, sizes=[20, 1000], trials=4, random_state=0)
+    with pytest.warns(TableWarning, match="table: has 160 training rows; larger sizes mean all of them"):
+        rows = learning_curve((X, y), {"bayes": BernoulliNB()}, sizes=[20, 1000], trials=4, random_state=0)
     assert rows[["world", "rows", "columns", "best"]].drop_duplicates().to_numpy().tolist() == [["table", 200, 6, 1.0]]
     means = rows.groupby("size")[["success", "constant"]].mean()
     assert means["success"][1000] > 0.9 > means["constant"][1000] > 0.5
