@@ -223,7 +223,7 @@ def _caption(curves: pd.DataFrame) -> str:
         marks += " Open circles: the limit's chains disagree, so that it may be too low."
     room = f"Mean headroom {curves['headroom'].mean():.3f}."
     if t_label(curves) != T_LABEL:
-        room = f"Mean success rate of the constant rule {curves['constant'].mean():.3f}; that of the best is unknown."
+        room = f"Accuracy of the constant rule {curves['constant'].mean():.3f}."
     return f"Means of {trials} trials, bars: standard error. {room}{marks}"
 
 
