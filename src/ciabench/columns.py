@@ -8,15 +8,15 @@ are known even if a sample shows only one; other levels are those seen in traini
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, time, timedelta
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ciabench.arrays import Coded, Floats
-from ciabench.errors import CellError, DataError, LevelWarning, ParameterError
+from ciabench.cells import Cells, cells_of, plain_number
+from ciabench.errors import DataError, LevelWarning, ParameterError
 
 KINDS = ("binary", "categorical", "numeric")
 
@@ -31,18 +31,6 @@ FIXED_KINDS = "ciabench_kinds"
 
 MOST_LEVELS = 2**16 - 2
 """Most levels of a column, so that codes fit into two bytes."""
-
-LARGEST = 1e150
-"""Numbers beyond this have no square."""
-
-
-class Cells(NamedTuple):
-    """The cells of one column: numbers with NaN, or positions in `levels` with −1 where missing."""
-
-    numbers: Floats | None
-    positions: NDArray[np.intp] | None
-    levels: tuple[Any, ...]
-    is_bool: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +86,7 @@ class Columns:
         chosen = {**_fixed_kinds(table, names), **_chosen_kinds(kinds, names)}
         found = []
         for name, values in _each(table):
-            found.append(_column(name, _cells(name, values), chosen.get(name)))
+            found.append(_column(name, cells_of(name, values), chosen.get(name)))
         return cls(tuple(found))
 
     @property
@@ -134,7 +122,7 @@ class Columns:
         numbers, unseen = np.empty((n_rows, len(self.columns) - len(discrete))), []
         next_code = next_number = 0
         for column, (_, values) in zip(self.columns, _each(table), strict=True):
-            cells = _cells(column.name, values)
+            cells = cells_of(column.name, values)
             if column.is_numeric:
                 numbers[:, next_number] = _numbers(column.name, cells)
                 next_number += 1
@@ -257,7 +245,7 @@ def _column(name: Any, cells: Cells, kind: str | None) -> Column:
         if varies and (kind == "numeric" or (kind is None and _is_numeric(observed))):
             return Column(name, "numeric")
         distinct, kind = np.unique(observed), None if kind == "numeric" else kind
-        levels = (0, 1) if distinct.size and np.isin(distinct, (0, 1)).all() else tuple(map(_plain, distinct))
+        levels = (0, 1) if distinct.size and np.isin(distinct, (0, 1)).all() else tuple(map(plain_number, distinct))
         levels = (False, True) if cells.is_bool else levels
     elif kind == "numeric":
         raise DataError(f"column {name!r} cannot be numeric: it has {cells.levels[0]!r}.")
@@ -277,99 +265,6 @@ def _is_numeric(observed: Floats) -> bool:
         return True
     distinct = np.unique(observed)
     return distinct.size > MOST_WHOLE_NUMBERS or (distinct.size > 2 and bool((distinct % 1 != 0).any()))
-
-
-def _plain(number: float) -> int | float:
-    return int(number) if number.is_integer() else float(number)
-
-
-def _cells(name: Any, values: Any) -> Cells:
-    """Cells of a Series or array of any type."""
-    dtype = values.dtype
-    if dtype.name == "category":
-        return _of_categories(name, values)
-    if dtype.kind == "b" or dtype.name == "boolean":
-        return Cells(_floats(values), None, (), is_bool=True)
-    if dtype.kind in "iuf":
-        return Cells(_finite(name, _floats(values)), None, ())
-    if dtype.kind == "c":
-        raise DataError(f"Complex data not supported: column {name!r} has complex numbers.")
-    if dtype.kind in "mM" or dtype.name.startswith("period"):
-        raise DataError(f"column {name!r} has dates or times; turn it into numbers or categories first.")
-    return _of_objects(name, np.asarray(values, dtype=object))
-
-
-def _floats(values: Any) -> Floats:
-    if hasattr(values, "to_numpy"):
-        numbers: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return numbers
-    return np.asarray(values, dtype=np.float64)
-
-
-def _finite(name: Any, numbers: Floats) -> Floats:
-    is_large = np.abs(numbers) > LARGEST
-    if is_large.any():
-        row = int(np.argmax(is_large))
-        need = "finite, or NaN if missing" if np.isinf(numbers[row]) else f"between −{LARGEST:g} and {LARGEST:g}"
-        raise DataError(f"column {name!r} has {numbers[row]} in row {row}; numbers must be {need}.")
-    return numbers
-
-
-def _of_categories(name: Any, values: Any) -> Cells:
-    """Categories that occur, in their order."""
-    present = values.cat.remove_unused_categories()
-    levels = tuple(present.cat.categories.tolist())
-    _refuse_twins(name, levels)
-    return Cells(None, present.cat.codes.to_numpy(dtype=np.intp), levels)
-
-
-def _of_objects(name: Any, values: NDArray[Any]) -> Cells:
-    """Text, numbers or both in an array of objects."""
-    import pandas as pd
-
-    is_missing = pd.isna(values)
-    types = set(map(type, values[~is_missing]))
-    if not all(map(_is_cell, types)):
-        _refuse_cell(name, values, is_missing)
-    if types and all(issubclass(one, bool | np.bool_) for one in types):
-        return Cells(np.where(is_missing, np.nan, values).astype(np.float64), None, (), is_bool=True)
-    if not any(issubclass(one, str) for one in types):
-        return Cells(_finite(name, np.where(is_missing, np.nan, values).astype(np.float64)), None, ())
-    positions, found = pd.factorize(values, use_na_sentinel=True)
-    levels = found.tolist()
-    order = sorted(range(len(levels)), key=lambda i: (not isinstance(levels[i], Number), levels[i]))
-    _refuse_twins(name, levels)
-    places = np.empty(len(levels) + 1, dtype=np.intp)
-    places[order], places[-1] = np.arange(len(levels)), -1
-    return Cells(None, places[positions], tuple(levels[i] for i in order))
-
-
-def _is_cell(kind: type) -> bool:
-    """Whether a cell may have this type: text, a real number or a bool."""
-    is_plain = issubclass(kind, str | Number | np.bool_)
-    return is_plain and not issubclass(kind, complex | np.complexfloating | np.timedelta64)
-
-
-def _refuse_cell(name: Any, values: NDArray[Any], is_missing: NDArray[np.bool_]) -> None:
-    """Raise on the first cell that is neither text nor a number."""
-    for row, value in enumerate(values):
-        if not is_missing[row] and not _is_cell(type(value)):
-            if isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64):
-                raise DataError(f"column {name!r} has dates or times; turn it into numbers or categories first.")
-            raise CellError(
-                f"every cell of an argument must be a string, a number or missing; column {name!r} has a "
-                f"{type(value).__name__} in row {row}."
-            )
-
-
-def _refuse_twins(name: Any, levels: Sequence[Any]) -> None:
-    """Raise on levels that differ only in type."""
-    seen: dict[str, Any] = {}
-    for level in levels:
-        text = str(_plain(level) if isinstance(level, float) else level)
-        twin = seen.setdefault(text, level)
-        if twin is not level:
-            raise DataError(f"column {name!r} has levels {twin!r} and {level!r}, which differ only in type; use one.")
 
 
 def _numbers(name: Any, cells: Cells) -> Floats:
@@ -393,10 +288,10 @@ def _codes(column: Column, cells: Cells, missing: int) -> tuple[NDArray[Any], li
     if column.is_bit:
         codes = np.where(cells.numbers == 1, 1, np.where(cells.numbers == 0, 0, missing))
         strange = cells.numbers[(codes == missing) & ~np.isnan(cells.numbers)][:1]
-        return codes, [_plain(value) for value in strange]
+        return codes, [plain_number(value) for value in strange]
     numbers = np.array([level if isinstance(level, Number) else np.nan for level in column.levels], dtype=np.float64)
     order = np.argsort(numbers)  # NaN, which stands for text, comes last and equals nothing
     places = np.minimum(np.searchsorted(numbers[order], cells.numbers), numbers.size - 1)
     is_known = numbers[order][places] == cells.numbers
     strange = cells.numbers[~is_known & ~np.isnan(cells.numbers)][:1]
-    return np.where(is_known, order[places], missing), [_plain(value) for value in strange]
+    return np.where(is_known, order[places], missing), [plain_number(value) for value in strange]
