@@ -174,7 +174,7 @@ def test_kinds_and_levels_are_those_of_the_whole_table_in_every_sample(mixed):
     assert Columns.of(X).kinds["age"] == "numeric"
     assert X["town"].cat.categories.tolist() == ["Bath", "Hull", "York"]
     assert X.dtypes.astype(str).to_dict() == {"age": "float64", "town": "category", "member": "float64"}
-    pd.testing.assert_series_equal(X["town"].astype(object), mixed.loc[X.index, "town"].astype(object))
+    assert X["town"].dropna().to_dict() == mixed.loc[X.index, "town"].dropna().to_dict()
     other = Table(mixed, target="y", leave_out=["clinic", "day"], kinds={"age": "categorical"})
     assert other.identity != world.identity
 
