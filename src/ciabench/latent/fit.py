@@ -186,8 +186,9 @@ def fit_mixture(
     unpenalised, margin = ascents.objective, max(REPRODUCED, STEPS_LEFT * tol)
     if smoothing > 0:
         unpenalised = log_likelihoods(problem._replace(smoothing=0.0), ascents.theta)
+    paths = [path[:n].copy() for path, n in zip(ascents.paths, ascents.n_evaluations, strict=True)]
     if offset:
-        unpenalised = unpenalised + offset
+        unpenalised, paths = unpenalised + offset, [path + offset for path in paths]
     return Mixture(
         theta=ascents.theta[best],
         n_levels=table.n_levels,
@@ -199,7 +200,7 @@ def fit_mixture(
         n_best_reproduced=int((ranked > ranked[best] - margin).sum()),
         converged=bool(ascents.converged[best]),
         n_iter=int(ascents.n_evaluations[best]),
-        paths=[path[:n] + offset for path, n in zip(ascents.paths, ascents.n_evaluations, strict=True)],
+        paths=paths,
         n_samples=float(counts.sum()),
     )
 

@@ -8,6 +8,7 @@ the usual operators, between lines or with a number, become vector instructions 
 import math
 import operator
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,12 @@ def empty_lines(*shape: int) -> NDArray[np.float64]:
     room = np.empty(size + LANES)
     skipped = -room.__array_interface__["data"][0] % 64 // 8
     return room[skipped : skipped + size].reshape(*shape, LANES)
+
+
+def named_lines(**sizes: int) -> dict[str, NDArray[np.float64]]:
+    """Uninitialised lines (size, LANES) for every name, in one allocation."""
+    room, ends = empty_lines(sum(sizes.values())), list(accumulate(sizes.values()))
+    return {name: room[end - size : end] for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 @intrinsic

@@ -34,7 +34,7 @@ from ciabench.latent.gaussians import (
     score_diagonal,
     score_full,
 )
-from ciabench.latent.lanes import INNER, LANES, choose, empty_lines, load, spread, store
+from ciabench.latent.lanes import INNER, LANES, choose, empty_lines, load, named_lines, spread, store
 from ciabench.latent.numbers import BLOCK, add_scores, count_features, fill_features, first_chances
 from ciabench.latent.pieces import Incidence, Layout, Problem
 
@@ -69,18 +69,18 @@ def make_work(problem: Problem, n_classes: int) -> Work:
     n_columns, n_pieces, others = problem.totals.size, problem.pieces.starts.size - 1, n_classes - 1
     numbers, (n_patterns, n_features) = problem.numbers, problem.numbers.totals.shape
     n_matrix = numbers.values.shape[1] if numbers.is_full else 0
-    return Work(
-        lines=empty_lines(n_classes * n_columns),
-        sums=empty_lines(others * n_pieces),
-        piece_counts=empty_lines(others * n_pieces),
-        column_counts=empty_lines(n_classes * n_columns),
-        chances=empty_lines(others * BLOCK),
-        features=np.empty((BLOCK, n_features)),
-        number_lines=empty_lines(n_patterns * n_classes * n_features),
-        number_counts=empty_lines(n_patterns * n_classes * n_features),
-        first_chances=empty_lines(BLOCK),
-        scratch=empty_lines(MATRICES * n_matrix**2 + VECTORS * n_matrix),
+    lines = named_lines(
+        lines=n_classes * n_columns,
+        sums=others * n_pieces,
+        piece_counts=others * n_pieces,
+        column_counts=n_classes * n_columns,
+        chances=others * BLOCK,
+        number_lines=n_patterns * n_classes * n_features,
+        number_counts=n_patterns * n_classes * n_features,
+        first_chances=BLOCK,
+        scratch=MATRICES * n_matrix**2 + VECTORS * n_matrix,
     )
+    return Work(features=np.empty((BLOCK, n_features)), **lines)
 
 
 @njit(**INNER)

@@ -25,7 +25,10 @@ from scipy import sparse
 from ciabench.arrays import Bits, Coded, Floats
 from ciabench.latent.numbers import Numbers, make_numbers
 
-PATTERNS, PATTERNS_OF_LEVELS = 16, 32
+BITS = 4
+"""Bits that are joined to a group."""
+
+PATTERNS, PATTERNS_OF_LEVELS = 2**BITS, 32
 """Most patterns of a group that ends with a bit, or with more levels; with many more, the sums over all pieces would no
 longer fit the fastest cache."""
 
@@ -193,13 +196,25 @@ def distinct(digits: NDArray[Any], radices: NDArray[np.int64], counts: Floats) -
     """Merge equal rows if there are so few patterns that many must be equal; rows are then sorted by count."""
     if np.prod(radices, dtype=np.float64) > 4 * digits.shape[0]:
         return digits, counts
-    patterns = digits @ np.append(1, np.cumprod(radices[:-1]))
-    merged = np.bincount(patterns, weights=counts).astype(np.float64)
+    strides = np.append(1, np.cumprod(radices))
+    merged, examples = np.zeros(strides[-1]), np.empty(strides[-1], dtype=np.intp)
+    count_patterns(np.ascontiguousarray(digits), strides, counts, merged, examples)
     present = np.flatnonzero(merged)
     present = present[np.argsort(merged[present], kind="stable")]
-    examples = np.empty(merged.size, dtype=np.intp)
-    examples[patterns] = np.arange(patterns.size)
     return digits[examples[present]], merged[present]
+
+
+@njit(cache=True, nogil=True)
+def count_patterns(
+    digits: NDArray[Any], strides: NDArray[np.int64], counts: Floats, merged: Floats, examples: NDArray[np.intp]
+) -> None:
+    """Add the count of every row to that of its pattern, which starts at 0, and note the last row of each pattern."""
+    for row in range(digits.shape[0]):
+        pattern = 0
+        for i in range(digits.shape[1]):
+            pattern += strides[i] * np.int64(digits[row, i])
+        merged[pattern] += counts[row]
+        examples[pattern] = row
 
 
 @njit(cache=True, nogil=True)
@@ -212,11 +227,16 @@ def cut(
     offsets, observed = layout.offsets, layout.observed
     for row in range(n_samples):
         count = counts[row]
-        for group in range(firsts.size):
+        for i in range(layout.n_bits):
+            totals[i] += digits[row, i] * count
+        for group in range(layout.n_bits // BITS):
+            i = BITS * group
+            low, high = digits[row, i] + 2 * digits[row, i + 1], digits[row, i + 2] + 2 * digits[row, i + 3]
+            pieces[row, group] = firsts[group] + low + 4 * high
+        for group in range(layout.n_bits // BITS, firsts.size):
             piece, first, last = firsts[group], groups[group], min(groups[group + 1], n_attributes)
             for i in range(first, min(last, layout.n_bits)):
                 piece += np.int64(digits[row, i]) << (i - first)
-                totals[i] += digits[row, i] * count
             for i in range(max(first, layout.n_bits), last):
                 digit, n_free = np.int64(digits[row, i]), offsets[i + 1] - offsets[i]
                 piece += digit * strides[i]
