@@ -10,7 +10,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 # Tests and runs start many processes, each of which would otherwise compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help figures departures limit test lint soak bench reference docs dist test-lowest test-newest clean
+.PHONY: help figures departures limit test tests lint soak bench reference docs dist test-lowest test-newest clean
 
 help:
 	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims, write its page"
@@ -40,7 +40,10 @@ lint: $(INSTALLED)
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
 	$(BIN)/python tests/faults/audit.py
 
-test: lint
+test: $(INSTALLED)
+	@$(MAKE) --no-print-directory --jobs 2 lint tests
+
+tests: $(INSTALLED)
 	$(BIN)/pytest --cov
 
 docs: $(INSTALLED)

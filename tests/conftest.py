@@ -7,6 +7,8 @@ import pytest
 from hypothesis import settings
 from selenium import webdriver
 
+from ciabench.lab.compute import workers
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of several test processes would wait for each other
 
 COMPILE = """
@@ -61,6 +63,16 @@ def browser(tmp_path_factory):
     opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     yield opened
     opened.quit()
+
+
+@pytest.fixture(scope="module")
+def one_guard():
+    """Runs in this process share a guarded child, whose start takes longer than most runs; a function that ends it."""
+    end = workers.close_guard
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(workers, "close_guard", lambda: None)
+        yield end
+    end()
 
 
 @pytest.fixture

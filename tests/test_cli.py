@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from ciabench.cli import main
 from ciabench.lab.storage.rows import read
 
+pytestmark = pytest.mark.usefixtures("one_guard")
+
 COLUMNS = [
     "world", "n", "k", "b", "tolerance", "min_headroom", "trial", "size", "learner",
     "success", "best", "constant", "t", "t_error", "fit_seconds",
@@ -137,7 +139,8 @@ def test_the_examples_of_the_help_name_files_that_exist():
         assert all((root / name).exists() for name in named), named
 
 
-def test_failures_are_listed_and_retried(folder):
+def test_failures_are_listed_and_retried(folder, one_guard):
+    one_guard()  # a new child has this folder as its current one
     Path("broken").touch()
     assert ciabench("run", "tiny.toml", "--quiet").exit_code == 1
     status = ciabench("status", "results/tiny.db")
@@ -188,7 +191,7 @@ def test_mistakes_get_one_line_and_exit_code_2(folder, arguments):
 
 def test_interrupt_stops_cleanly_and_says_how_to_resume(folder):
     environment = {**os.environ, "SLEEP": "0.3"}
-    command = [sys.executable, "-m", "ciabench.cli", "run", "tiny.toml", "--jobs", "2", "--trials", "100"]
+    command = [sys.executable, "-m", "ciabench.cli", "run", "tiny.toml", "--jobs", "2", "--trials", "40"]
     process = subprocess.Popen(
         command,
         env=environment,
@@ -205,9 +208,9 @@ def test_interrupt_stops_cleanly_and_says_how_to_resume(folder):
     assert process.returncode == 130
     assert printed.splitlines()[0] == "tiny.toml: imports own:Own."
     assert printed.splitlines()[-1] == (
-        "stopped; finished work is kept. Resume with: ciabench run tiny.toml --jobs 2 --trials 100"
+        "stopped; finished work is kept. Resume with: ciabench run tiny.toml --jobs 2 --trials 40"
     )
-    assert 0 < _cells_done() < 200
+    assert 0 < _cells_done() < 80
     assert ciabench("run", "tiny.toml", "--quiet").exit_code == 0
 
 

@@ -12,6 +12,8 @@ from ciabench.lab.storage.merge import merge
 from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.store import Store
 
+pytestmark = pytest.mark.usefixtures("one_guard")
+
 SPEC = {
     "name": "whole",
     "seed": 7,

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from itertools import chain
 
+import psutil
 import pytest
 
 from ciabench.errors import RunError
@@ -66,6 +67,16 @@ def plan():
     """Eight trials of a learner that needs no guard."""
     learner = resolve("hostile:Random", "random", {})
     return Plan(1997, 8, (10, 30), (CIAFamily(5, 2, 0.9),), (learner,), guard_foreign=False)
+
+
+def test_a_pool_that_closes_ends_its_guarded_child(plan):
+    with pool(jobs=1) as workers:
+        assert [cell.error for (cell,) in run_cells(replace(plan, guard_foreign=True), plan.jobs()[:1], workers)] == [
+            None
+        ]
+        children = [child for child in psutil.Process().children() if "ciabench.lab.compute.guard" in child.cmdline()]
+        assert len(children) == 1
+    assert not children[0].is_running()
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from ciabench.lab.storage.store import Store
 from ciabench.world.base import World
 from ciabench.world.family import CIAFamily
 
+pytestmark = pytest.mark.usefixtures("one_guard")
+
 BAYES = {"use": "sklearn.naive_bayes:BernoulliNB", "name": "bayes"}
 RANDOM = {"use": "hostile:Random", "name": "random"}
 SLOW = {"use": "hostile:Slow", "name": "slow"}

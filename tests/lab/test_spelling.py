@@ -12,6 +12,8 @@ from ciabench.lab.storage.store import Store
 from ciabench.lab.storage.view import LABELS, MEASURES
 from ciabench.world import corpus, spelling
 
+pytestmark = pytest.mark.usefixtures("one_guard")
+
 OTHERS = ["NaiveBayes", {"use": "sklearn.naive_bayes:BernoulliNB", "name": "bayes"}, "hostile:Random"]
 COLUMNS = ["world", "pair", "corpus", "min_count", "examples", *LABELS[1:], *MEASURES]
 

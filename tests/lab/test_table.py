@@ -11,6 +11,8 @@ from ciabench.errors import ExperimentError, StoreError
 from ciabench.findings import figures
 from ciabench.lab.storage.rows import read
 
+pytestmark = pytest.mark.usefixtures("one_guard")
+
 TOML = """
 name = "own"
 seed = 1

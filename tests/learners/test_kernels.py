@@ -75,7 +75,8 @@ def test_importing_changes_nothing_and_prints_nothing(compiled):
         os.utime(path, (changed, changed))
 
 
-@pytest.mark.parametrize("suffix", [".nbi", pytest.param(".nbc", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_truncated_files_are_replaced(compiled, suffix):
     package, printed, _ = compiled
     damaged = kept(package, suffix)
