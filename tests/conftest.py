@@ -41,6 +41,18 @@ FLAGS = (
 )
 
 
+class OpenFigures:
+    """Closes the figures of every test and doctest; hooks of this file alone would miss the doctests of the package."""
+
+    def pytest_runtest_teardown(self):
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(OpenFigures())
+
+
 def pytest_sessionstart(session):
     """Compile the kernels of all learners before test processes start, which would each compile them."""
     if session.config.getoption("numprocesses", 0) and not hasattr(session.config, "workerinput"):

@@ -2,7 +2,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,12 +37,6 @@ def rows_of(means, trials=200, spread=0.2, seed=0, family=(10, 2, 0.9), world=No
 @pytest.fixture(scope="session")
 def made_rows():
     return rows_of
-
-
-@pytest.fixture(autouse=True)
-def figures_closed():
-    yield
-    plt.close("all")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import importlib.util
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -160,7 +159,6 @@ def test_the_figure_shows_every_kind_and_is_written_with_its_numbers(tmp_path, m
     ax = plot_departures(rows)
     assert ax.get_legend_handles_labels()[1] == ["Tree", "Threshold"]
     assert ax.get_ylabel() == "T of EM − T of Winnow"
-    plt.close(ax.figure)
     written = {path.name for path in write_figures(rows, tmp_path)}
     assert {"departures.svg", "departures.csv"} <= written
     drawn = (tmp_path / "departures.svg").read_text(encoding="utf-8")

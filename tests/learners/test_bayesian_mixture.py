@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 from scipy import sparse
 
 from ciabench import EM, BayesianMixture, CIAFamily, CIAModel, Scorer, plot_chains
@@ -138,4 +137,3 @@ def test_plot_of_the_chains(fitted):
     ax = plot_chains(fitted)
     assert len(ax.get_lines()) == 16
     assert "8 chains" in ax.get_title()
-    plt.close(ax.figure)
