@@ -45,10 +45,10 @@ def cell(world, trial, rng):
     """A cell with scores that are noise, and facts as those of real ones."""
     entrants = [(learner, size) for size in SIZES for learner in range(len(LEARNERS))]
     scores = [
-        ScoreOutcome(*entrant, None, success, t, t_error=0.0, fit_seconds=0.01, facts={"n_iter": 3})
+        ScoreOutcome(*entrant, None, success, t, t_error=0.0, fit_seconds=0.01, facts='{"n_iter":3}')
         for entrant, (success, t) in zip(entrants, rng.random((len(entrants), 2)).tolist(), strict=True)
     ]
-    facts, best = {"difficulty": 0.9, "draws": 5}, 0.8 + rng.random() / 10
+    facts, best = '{"difficulty":0.9,"draws":5}', 0.8 + rng.random() / 10
     return CellOutcome(world, trial, 0.1, scores, best=best, constant=0.7, facts=facts)
 
 
