@@ -175,6 +175,16 @@ def draw_uniform(_typing: Any, random: Any) -> Any:
 
 
 @intrinsic
+def count_ones(_typing: Any, word: Any) -> Any:
+    """Number of ones among the 64 bits of a word; a loop of these becomes vector instructions where there are any."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
 def as_power_of_two(_typing: Any, shifted: Any) -> Any:
     """2**n from n + 1.5 · 2**52, which has n in its low bits."""
 

@@ -201,7 +201,7 @@ def subtract_first(totals: Floats, n_classes: int, lines: Floats) -> Any:
 
 
 @njit(**INNER)
-def chances_of_two(scores: Floats, counts: Floats) -> Any:
+def chances_of_two(scores: Floats, counts: Floats, counting: bool) -> Any:
     """`chances_of_many` for two classes, where one of the two exponentials is always 1."""
     total, product, zero = spread(0.0), spread(1.0), spread(0.0)
     for row in range(counts.size):
@@ -210,7 +210,8 @@ def chances_of_two(scores: Floats, counts: Floats) -> Any:
         norm = 1.0 + power
         product *= norm
         total += counts[row] * larger(score, zero)
-        store(scores, row, choose(score, zero, spread(1.0), power) * (counts[row] / norm))
+        if counting:
+            store(scores, row, choose(score, zero, spread(1.0), power) * (counts[row] / norm))
         if row + 1 == counts.size or counts[row + 1] != counts[row]:
             total += counts[row] * log_positive(product)
             product = spread(1.0)
@@ -259,7 +260,10 @@ def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
                 gather(problem.rows, start, stop, work.sums, z * n_pieces, work.chances, z * BLOCK)
             if numbers.values.shape[1]:
                 expect_numbers(problem, work, p, start, stop, others)
-            total += chances_of_two(work.chances, counts) if others == 1 else chances_of_many(work.chances, counts)
+            if others == 1:
+                total += chances_of_two(work.chances, counts, counting)
+            else:
+                total += chances_of_many(work.chances, counts)
             if counting:
                 for z in range(others):
                     scatter(problem.rows, start, stop, work.chances, z * BLOCK, work.piece_counts, z * n_pieces)
