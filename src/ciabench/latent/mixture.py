@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
 from ciabench.latent.elementary import exp_negative, larger, log_positive
+from ciabench.latent.few import N_LINES, TOTAL, expect_alone
 from ciabench.latent.gaussians import (
     MATRICES,
     VECTORS,
@@ -41,6 +43,9 @@ from ciabench.latent.pieces import Incidence, Layout, Problem
 EDGE = 1e-15
 """Distance that probabilities keep from 0 and 1, and weights from 0."""
 
+FEW = 1
+"""Largest number of restarts that are computed one after the other."""
+
 NOTHING = 1e-100
 """A class with a smaller expected count keeps its probabilities."""
 
@@ -49,7 +54,7 @@ class Work(NamedTuple):
     """Scratch arrays: A (k, columns), its sums per piece, expected counts of both, and P(z | x) of a block of rows.
 
     For numbers: their features in a block of rows, coefficients (p, k, features), expected sums of the same shape, the
-    chances of the first class, and matrices.
+    chances of the first class, and matrices. `block` and `table` are those of `few`.
     """
 
     lines: Floats
@@ -62,6 +67,8 @@ class Work(NamedTuple):
     number_counts: Floats
     first_chances: Floats
     scratch: Floats
+    block: Floats
+    table: Floats
 
 
 def make_work(problem: Problem, n_classes: int) -> Work:
@@ -79,8 +86,9 @@ def make_work(problem: Problem, n_classes: int) -> Work:
         number_counts=n_patterns * n_classes * n_features,
         first_chances=BLOCK,
         scratch=MATRICES * n_matrix**2 + VECTORS * n_matrix,
+        block=N_LINES,
     )
-    return Work(features=np.empty((BLOCK, n_features)), **lines)
+    return Work(features=np.empty((BLOCK, n_features)), table=np.empty((2, n_pieces)), **lines)
 
 
 @njit(**INNER)
@@ -273,6 +281,28 @@ def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
 
 
 @njit(**INNER)
+def expect_few(problem: Problem, theta: Floats, work: Work, restarts: NDArray[np.intp]) -> Any:
+    """As `expect` with counting, for two classes without numbers; idle lanes count nothing."""
+    n_pieces = problem.pieces.starts.size - 1
+    store(work.block, TOTAL, score_columns(problem, theta, work))
+    gather(problem.pieces, 0, n_pieces, work.lines, problem.totals.size, work.sums, 0)
+    work.piece_counts[:] = 0.0
+    for lane in range(LANES):
+        if restarts[lane] >= 0:
+            expect_alone(problem, work.sums, lane, work.block, work.table, work.piece_counts)
+    return load(work.block, TOTAL)
+
+
+@njit(**INNER)
+def are_few(problem: Problem, theta: Floats, restarts: NDArray[np.intp]) -> bool:
+    """Whether so few lanes have a restart that one after the other takes less time than all together."""
+    n_running = 0
+    for restart in restarts:
+        n_running += restart >= 0
+    return n_running <= FEW and len(theta) == 2 and problem.numbers.values.shape[1] == 0
+
+
+@njit(**INNER)
 def expect_numbers(problem: Problem, work: Work, p: int, start: int, stop: int, others: int) -> None:
     """Add to the log-odds of a block of rows what their numbers contribute."""
     n_features = work.features.shape[1]
@@ -365,9 +395,15 @@ def share_of(observed: Any, prior: float) -> Any:
 
 
 @njit(**INNER)
-def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats) -> Any:
-    """One E and M step: fill in the next parameters, return the (penalised) log-likelihoods of the given ones."""
-    objective = expect(problem, theta, work, True)
+def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats, restarts: NDArray[np.intp]) -> Any:
+    """One E and M step: fill in the next parameters, return the (penalised) log-likelihoods of the given ones.
+
+    Lanes whose number in `restarts` is negative are empty, and what they get is of no account.
+    """
+    if are_few(problem, theta, restarts):
+        objective = expect_few(problem, theta, work, restarts)
+    else:
+        objective = expect(problem, theta, work, True)
     reestimate(problem, theta, work, updated)
     return objective
 

@@ -205,11 +205,11 @@ def climb(
         next_start = seat(lanes, starts, next_start)
         if lanes.restart.max() == NOBODY or ascents.n_evaluations.max() + 2 > ascents.paths.shape[1]:
             break
-        store(lanes.at_jump, 0, em_step(problem, lanes.jump, work, lanes.landed))
+        store(lanes.at_jump, 0, em_step(problem, lanes.jump, work, lanes.landed, lanes.restart))
         settle(lanes)
         note(lanes, lanes.at_start, ascents)
         leave(lanes, lanes.start, lanes.at_start, ascents, -np.inf, max_iter)
-        store(lanes.at_first, 0, em_step(problem, lanes.first, work, lanes.second))
+        store(lanes.at_first, 0, em_step(problem, lanes.first, work, lanes.second, lanes.restart))
         note(lanes, lanes.at_first, ascents)
         set_lengths(lanes, ascents, plain_steps)
         extrapolate(lanes, problem.layout, problem.numbers.is_full)
