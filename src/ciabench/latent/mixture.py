@@ -43,9 +43,6 @@ from ciabench.latent.pieces import Incidence, Layout, Problem
 EDGE = 1e-15
 """Distance that probabilities keep from 0 and 1, and weights from 0."""
 
-FEW = 1
-"""Largest number of restarts that are computed one after the other."""
-
 NOTHING = 1e-100
 """A class with a smaller expected count keeps its probabilities."""
 
@@ -252,11 +249,24 @@ def chances_of_many(scores: Floats, counts: Floats) -> Any:
 @njit(**INNER)
 def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
     """E step: return the (penalised) log-likelihoods; if `counting`, put the pieces' expected counts into `work`."""
-    others, n_pieces, numbers = len(theta) - 1, problem.pieces.starts.size - 1, problem.numbers
-    total = score_columns(problem, theta, work)
-    for z in range(others):
+    total = score_pieces(problem, theta, work)
+    return expect_rows(problem, len(theta) - 1, work, total, counting)
+
+
+@njit(**INNER)
+def score_pieces(problem: Problem, theta: Floats, work: Work) -> Any:
+    """As `score_columns`, and sum the columns of every piece."""
+    n_pieces, total = problem.pieces.starts.size - 1, score_columns(problem, theta, work)
+    for z in range(len(theta) - 1):
         origin = (z + 1) * problem.totals.size
         gather(problem.pieces, 0, n_pieces, work.lines, origin, work.sums, z * n_pieces)
+    return total
+
+
+@njit(**INNER)
+def expect_rows(problem: Problem, others: int, work: Work, total: Any, counting: bool) -> Any:
+    """Part of `expect` that looks at the rows; add to the log-likelihoods `total`."""
+    n_pieces, numbers = problem.pieces.starts.size - 1, problem.numbers
     if counting:
         work.piece_counts[:] = 0.0
         work.number_counts[:] = 0.0
@@ -281,25 +291,22 @@ def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
 
 
 @njit(**INNER)
-def expect_few(problem: Problem, theta: Floats, work: Work, restarts: NDArray[np.intp]) -> Any:
-    """As `expect` with counting, for two classes without numbers; idle lanes count nothing."""
-    n_pieces = problem.pieces.starts.size - 1
-    store(work.block, TOTAL, score_columns(problem, theta, work))
-    gather(problem.pieces, 0, n_pieces, work.lines, problem.totals.size, work.sums, 0)
+def count_rows(problem: Problem, others: int, work: Work, total: Any, restarts: NDArray[np.intp]) -> Any:
+    """As `expect_rows` with counting, of the lanes whose number in `restarts` is not negative.
+
+    If there is one such lane, for two classes and no numbers, the eight lanes are filled with rows instead.
+    """
+    n_running = 0
+    for restart in restarts:
+        n_running += restart >= 0
+    if n_running > 1 or others != 1 or problem.numbers.values.shape[1]:
+        return expect_rows(problem, others, work, total, True)
+    store(work.block, TOTAL, total)
     work.piece_counts[:] = 0.0
     for lane in range(LANES):
         if restarts[lane] >= 0:
             expect_alone(problem, work.sums, lane, work.block, work.table, work.piece_counts)
     return load(work.block, TOTAL)
-
-
-@njit(**INNER)
-def are_few(problem: Problem, theta: Floats, restarts: NDArray[np.intp]) -> bool:
-    """Whether so few lanes have a restart that one after the other takes less time than all together."""
-    n_running = 0
-    for restart in restarts:
-        n_running += restart >= 0
-    return n_running <= FEW and len(theta) == 2 and problem.numbers.values.shape[1] == 0
 
 
 @njit(**INNER)
@@ -400,10 +407,7 @@ def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats, restar
 
     Lanes whose number in `restarts` is negative are empty, and what they get is of no account.
     """
-    if are_few(problem, theta, restarts):
-        objective = expect_few(problem, theta, work, restarts)
-    else:
-        objective = expect(problem, theta, work, True)
+    objective = count_rows(problem, len(theta) - 1, work, score_pieces(problem, theta, work), restarts)
     reestimate(problem, theta, work, updated)
     return objective
 
