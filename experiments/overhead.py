@@ -5,10 +5,12 @@ after the script's name divides all counts. Other work on the machine affects th
 per second of processor time.
 """
 
+import pickle
 import resource
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,21 +18,23 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ciabench import CIAFamily, CIAModel, Scorer, Task, World
+from ciabench.lab.compute.progress import Tally, following
 from ciabench.lab.compute.runner import JobQueue, run_cells
 from ciabench.lab.compute.workers import pool
 from ciabench.lab.plan.experiment import validate
 from ciabench.lab.plan.learner import from_estimator, resolve
-from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome
+from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome, as_text
 from ciabench.lab.plan.plan import Job, Plan
 from ciabench.lab.storage.store import Store
 
 SIZES = (10, 30, 100, 300, 1000)
+LEARNERS = 3
 SPEC = {
     "name": "overhead",
     "seed": 1,
     "trials": 100_000,
     "sizes": list(SIZES),
-    "learners": [{"use": "sklearn.naive_bayes:BernoulliNB", "name": str(n), "alpha": 2.0 + n} for n in range(5)],
+    "learners": [{"use": "sklearn.naive_bayes:BernoulliNB", "name": str(n), "alpha": 2.0 + n} for n in range(LEARNERS)],
     "families": [{"n": 10, "k": 2, "b": 0.9}],
 }
 
@@ -70,33 +74,55 @@ def rates(plan, jobs, count):
     return done / (time.perf_counter() - clock), done / (time.process_time() - processor)
 
 
-def cell(trial):
-    values = {"success": 0.75, "t": 0.5, "t_error": 0.0, "fit_seconds": 0.01, "facts": {"n_iter": 3}}
-    scores = [ScoreOutcome(learner, size, **values) for size in SIZES for learner in range(5)]
-    facts = {"difficulty": 0.9, "draws": 5}
-    return CellOutcome(0, trial, 0.0, scores, best=0.8, constant=0.7, facts=facts)
+def cell(trial, seconds):
+    """A finished cell of 15 scores, as a worker sends it."""
+    measured = {"success": 0.75, "t": 0.5, "t_error": 0.0, "fit_seconds": 0.01, "facts": as_text({"n_iter": 3})}
+    scores = [ScoreOutcome(learner, size, **measured) for size in SIZES for learner in range(LEARNERS)]
+    facts = as_text({"difficulty": 0.9, "draws": 5})
+    return CellOutcome(0, trial, seconds, scores, best=0.8, constant=0.7, facts=facts)
 
 
 def peak_megabytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def drive(count):
-    """Feed finished cells of 25 scores through queue and store; cells per second by clock and processor, and memory."""
+@contextmanager
+def measured(spent):
+    """Add the seconds of a block, by clock and processor, to `spent`."""
+    clock, processor = time.perf_counter(), time.process_time()
+    yield
+    spent += time.perf_counter() - clock, time.process_time() - processor
+
+
+def drive(count, seconds):
+    """Do what the driver does for cells that take so many seconds each, except for waiting.
+
+    Jobs are looked up and packed, cells are unpacked, written and counted. Return cells per second by the clock and per
+    second of processor time, the length of the batches, and the peak memory.
+    """
     experiment = validate({**SPEC, "trials": count}, "overhead")
-    plan = experiment.plan()
+    plan, spent = experiment.plan(), np.zeros(2)
     with (
         tempfile.TemporaryDirectory() as folder,
         Store.continued(Path(folder) / "overhead.db", experiment.spec(), plan, {}) as store,
+        following("bar", Tally(plan, 0, count)) as show,
     ):
-        clock, processor = time.perf_counter(), time.process_time()
-        queue = JobQueue(store.missing(plan))
-        for batch in queue.batches():
-            cells = [cell(job.trial) for job in batch]
-            queue.finished(cells)
-            store.add(*cells)
-        seconds = time.perf_counter() - clock
-        return count / seconds, count / (time.process_time() - processor), peak_megabytes()
+        queue, length = JobQueue(store.missing(plan)), 0
+        batches = queue.batches()
+        while True:
+            with measured(spent):
+                batch = next(batches, None)
+                sent = pickle.dumps((plan, batch))
+            if batch is None:
+                return *(count / spent), length, peak_megabytes()
+            length = len(batch)
+            sent = pickle.dumps([cell(job.trial, seconds) for job in batch])
+            with measured(spent):
+                cells = pickle.loads(sent)
+                queue.finished(cells)
+                store.add(*cells)
+                for one in cells:
+                    show(one)
 
 
 def main(divisor):
@@ -111,11 +137,11 @@ def main(divisor):
             f"no-op learner, {label}: {clock:.0f} cells/s per core in two processes, "
             f"{processor:.0f} per second of processor time"
         )
-    for count in (1_000, 10_000, 100_000):
-        clock, processor, peak = drive(count // divisor)
+    for count, slow in ((10_000, 0.0), (100_000, 0.0), (1_000_000, 0.0), (100_000, 0.07)):
+        clock, processor, length, peak = drive(count // divisor, slow)
         print(
-            f"driver: {count // divisor} cells of 25 scores into a store at {clock:.0f} cells/s, "
-            f"{processor:.0f} per second of processor time, peak memory {peak:.0f} MB"
+            f"driver: {count // divisor:,} cells of 15 scores in batches of {length} at {clock:,.0f} cells/s, "
+            f"{processor:,.0f} per second of processor time; peak memory {peak:.0f} MB"
         )
     learners = tuple(resolve(name, name, {}) for name in ("EM", "COV", "Winnow", "Perceptron", "NaiveBayes"))
     count = max(40 // divisor, 4)

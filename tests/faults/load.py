@@ -1,6 +1,7 @@
-"""A store with many cells: how long commands take on it and how much memory; and whether a long run leaks.
+"""Stores with many cells: how long commands take on one, and to merge ten of them; and whether a long run leaks.
 
-`python tests/faults/load.py store FOLDER CELLS` and `python tests/faults/load.py leak CELLS`.
+`python tests/faults/load.py store FOLDER CELLS`, `python tests/faults/load.py merge FOLDER CELLS` with cells per store,
+and `python tests/faults/load.py leak CELLS`.
 """
 
 import gc
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
-from harness import experiment
+from harness import experiment, exported
 
 from ciabench.lab.compute.runner import run_cells
 from ciabench.lab.compute.workers import pool
@@ -26,29 +27,33 @@ SIZES = (10, 30, 100, 300, 1000)
 LEARNERS = ("first", "second", "third")
 GRID = [{"n": [10, 75], "k": [2, 3, 5], "b": 0.9}]
 WORLDS = 6
+BATCH = 100
+STORES = 10
 MOST_GROWTH = 50
 """Megabytes by which all processes together may grow between a tenth and the end of a run."""
 
 
-def filled(folder, cells):
-    """Make a store with so many cells of fifteen scores, made up, through the store itself."""
+def filled(folder, cells, part=(1, 1)):
+    """Make a store with so many cells of fifteen scores, made up, or a part of them, through the store itself."""
     named = [{"use": "Perceptron", "name": name, "n_passes": 1 + place} for place, name in enumerate(LEARNERS)]
     made = experiment(learners=named, sizes=list(SIZES), families=GRID, trials=-(-cells // WORLDS))
-    rng = np.random.default_rng(0)
+    number, count = part
+    places = [place for place in range(cells) if place // WORLDS % count == number - 1]
     with Store.continued(Path(folder) / "faults.db", made.spec(), made.plan(), {}) as store:
-        for place in range(cells):
-            store.add(cell(place % WORLDS, place // WORLDS, rng))
+        for start in range(0, len(places), BATCH):
+            store.add(*(cell(place % WORLDS, place // WORLDS) for place in places[start : start + BATCH]))
         return store.path
 
 
-def cell(world, trial, rng):
-    """A cell with scores that are noise, and facts as those of real ones."""
+def cell(world, trial):
+    """A cell with scores that are noise, the same at every call, and facts as those of real ones."""
+    rng = np.random.default_rng([world, trial])
     entrants = [(learner, size) for size in SIZES for learner in range(len(LEARNERS))]
     scores = [
-        ScoreOutcome(*entrant, None, success, t, t_error=0.0, fit_seconds=0.01, facts={"n_iter": 3})
+        ScoreOutcome(*entrant, None, success, t, t_error=0.0, fit_seconds=0.01, facts='{"n_iter":3}')
         for entrant, (success, t) in zip(entrants, rng.random((len(entrants), 2)).tolist(), strict=True)
     ]
-    facts, best = {"difficulty": 0.9, "draws": 5}, 0.8 + rng.random() / 10
+    facts, best = '{"difficulty":0.9,"draws":5}', 0.8 + rng.random() / 10
     return CellOutcome(world, trial, 0.1, scores, best=best, constant=0.7, facts=facts)
 
 
@@ -75,6 +80,20 @@ def measure_store(folder, cells):
         for name, (clock, processor, memory) in used.items()
     )
     print(f"{cells:,} cells of 15 scores in one store: {shown}")
+
+
+def measure_merge(folder, cells):
+    """Merge ten stores of so many cells each, and compare the result with one store of all of them."""
+    whole = filled(folder / "whole", STORES * cells)
+    parts = [filled(folder / str(part), STORES * cells, (part, STORES)) for part in range(1, STORES + 1)]
+    merged = folder / "merged" / "faults.db"
+    merged.parent.mkdir()
+    clock, processor, memory = measured("merge", *parts, "--out", merged)
+    assert exported(merged) == exported(whole)
+    print(
+        f"{STORES} stores of {cells:,} cells merged in {clock:.1f} s ({processor:.1f} s of processor time), "
+        f"{memory:.0f} MB; the export without timings has the bytes of that of one store"
+    )
 
 
 def measure_leak(cells, workers):
@@ -105,5 +124,7 @@ def memory(process):
 if __name__ == "__main__":
     if sys.argv[1] == "store":
         measure_store(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1] == "merge":
+        measure_merge(Path(sys.argv[2]), int(sys.argv[3]))
     else:
         measure_leak(int(sys.argv[2]), workers=2)

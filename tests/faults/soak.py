@@ -145,12 +145,17 @@ def load(folder):
     subprocess.run([sys.executable, HERE / "load.py", "store", folder, "100000"], check=True)
 
 
+def merge(folder):
+    """Ten stores of 10,000 cells."""
+    subprocess.run([sys.executable, HERE / "load.py", "merge", folder, "10000"], check=True)
+
+
 def leak(folder):
     """Memory in 216,000 cells."""
     subprocess.run([sys.executable, HERE / "load.py", "leak", "216000"], check=True)
 
 
-PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, leak)}
+PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, merge, leak)}
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as made_folder:

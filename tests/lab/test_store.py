@@ -22,8 +22,8 @@ def opened(small, tmp_path):
 
 
 def done(trial, world=0, wanted=((0, 10), (0, 30), (1, 10), (1, 30)), error=None):
-    scores = [ScoreOutcome(entrant, size, error, 0.75, 0.5, 0.0, 0.01, {"n_iter": 3}) for entrant, size in wanted]
-    return CellOutcome(world, trial, 0.1, scores, None, 0.8, 0.7, {"difficulty": 0.9})
+    scores = [ScoreOutcome(entrant, size, error, 0.75, 0.5, 0.0, 0.01, '{"n_iter":3}') for entrant, size in wanted]
+    return CellOutcome(world, trial, 0.1, scores, None, 0.8, 0.7, '{"difficulty":0.9}')
 
 
 def missing(store, experiment, **options):
@@ -140,7 +140,7 @@ def test_a_cell_that_is_drawn_otherwise_is_refused(opened):
     with opened() as store:
         store.add(done(0, wanted=((0, 10),)))
         with pytest.raises(StoreError, match="start a new store"):
-            store.add(replace(done(0, wanted=((0, 30),)), best=0.81))
+            store.add(done(0, wanted=((0, 30),))._replace(best=0.81))
 
 
 def test_a_second_run_is_told_who_holds_the_store(opened, tmp_path):

@@ -86,14 +86,18 @@ def test_a_class_without_examples_keeps_its_probabilities():
     np.testing.assert_allclose(updated[:, 0, 1:], 1)
 
 
-def test_the_result_of_a_restart_does_not_depend_on_the_others():
-    _, given, counts = data_of("complete")
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_result_of_a_restart_does_not_depend_on_the_others(kind, n_classes):
+    _, given, counts = data_of(kind)
     problem = pieces.make_problem(given, counts)
-    starts = make_starts(given, counts, 3, 20, np.random.RandomState(0))
+    starts = make_starts(given, counts, n_classes, 20, np.random.RandomState(0))
     together = maximize(problem, starts, tol=1e-8, max_iter=10_000)
     for restart in (0, 7, 8, 19):
         alone = maximize(problem, starts[restart : restart + 1], tol=1e-8, max_iter=10_000)
-        assert alone.objective[0] == together.objective[restart]
+        n_steps = alone.n_evaluations[0]
+        assert n_steps == together.n_evaluations[restart]
+        np.testing.assert_array_equal(alone.paths[0, :n_steps], together.paths[restart, :n_steps])
         np.testing.assert_array_equal(alone.theta[0], together.theta[restart])
 
 

@@ -4,7 +4,19 @@ from scipy import sparse
 
 from ciabench import COV, EM, CIAFamily, CIAModel
 from ciabench.errors import DataError, ParameterError
-from ciabench.learners.cov import covariances, rank_one_factor, scaled_differences, vote_signs
+from ciabench.latent.mixture import log_likelihoods
+from ciabench.latent.pieces import dense_problem
+from ciabench.learners.cov import (
+    GRID,
+    ZOOMS,
+    common_ones,
+    covariances,
+    rank_one_factor,
+    scaled_differences,
+    search,
+    set_parameters,
+    vote_signs,
+)
 
 both_estimates = pytest.mark.parametrize("estimate", ["paper", "factor"])
 
@@ -51,6 +63,41 @@ def test_factor_is_that_of_iterated_principal_factors(n, k, size):
     factor = rank_one_factor(psi)
     assert factor[0] >= 0
     np.testing.assert_allclose(factor, principal_factor(psi), atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 300])
+def test_common_ones_are_counted_exactly_in_words_of_64_rows(size):
+    rows = np.random.default_rng(size).integers(0, 2, (size, 13), dtype=np.uint8)
+    np.testing.assert_array_equal(common_ones(rows), rows.astype(int).T @ rows)
+    for counted, summed in zip(covariances(rows), covariances(rows, np.ones(size)), strict=True):
+        np.testing.assert_array_equal(counted, summed)
+
+
+def best_of_all_models(problem, means, g, edge):
+    """Model of the largest likelihood on successively finer grids of which every point is examined."""
+    low, high, theta = -7.0, 7.0, np.empty((GRID, 2, 1 + means.size))
+    for _ in range(ZOOMS):
+        grid = np.linspace(low, high, GRID)
+        set_parameters(theta, means, g, grid, edge)
+        found = log_likelihoods(problem, theta)
+        best = int(np.argmax(found))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]
+    return theta[best], found[best]
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "size", "seed"), [(10, 2, 5, 10), (10, 5, 100, 144), (75, 3, 30, 297), (75, 2, 1000, 4)]
+)
+def test_search_finds_what_an_exhaustive_one_does_though_it_skips_most_models(n, k, size, seed):
+    X, y = CIAFamily(n, k, 0.9).draw(rng=seed).sample(1000, rng=seed)
+    rows = np.column_stack([y, X])[:size]
+    means, psi = covariances(rows)
+    for g in (rank_one_factor(psi), scaled_differences(psi) * vote_signs(psi), np.zeros(n + 1)):
+        problem = dense_problem(rows, np.ones(size))
+        theta, likelihood = search(problem, means, g, 1 / (size + 2))
+        expected, largest = best_of_all_models(problem, means, g, 1 / (size + 2))
+        np.testing.assert_array_equal(theta, expected)
+        assert likelihood == largest
 
 
 @pytest.mark.parametrize("seed", range(6))

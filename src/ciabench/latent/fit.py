@@ -125,6 +125,7 @@ def fit_mixture(
     target: int | None = None,
     init: Sequence[Start] = (),
     full: bool = False,
+    n_jobs: int | None = None,
 ) -> Mixture:
     """Fit a mixture by EM from many starts, most of them random (`starts`).
 
@@ -157,6 +158,8 @@ def fit_mixture(
         Starts of one's own; for bits, weights (k,) and probs (a, k) suffice.
     full : bool
         Whether numeric columns have a full covariance in every class, or are independent.
+    n_jobs : int, optional
+        Threads that share the rows of a large table (−1: all cores).
 
     Returns
     -------
@@ -179,7 +182,7 @@ def fit_mixture(
     problem = make_problem(table, counts, float(smoothing), full=full)
     own = [rescaled(start, scale) for start in init]
     starts = make_starts(table, counts, n_classes, n_init, random, target=target, own=own, full=full)
-    ascents = maximize(problem, starts, tol=tol, max_iter=max_iter, accelerate=accelerate)
+    ascents = maximize(problem, starts, tol=tol, max_iter=max_iter, accelerate=accelerate, n_jobs=n_jobs)
     on_floor = are_on_floor(ascents.theta, table.n_levels, scale.spreads.size, full)
     ranked = np.where(on_floor, -np.inf, ascents.objective) if not on_floor.all() else ascents.objective
     best = int(np.argmax(ranked))

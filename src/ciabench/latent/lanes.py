@@ -152,6 +152,18 @@ def square_root(_typing: Any, value: Any) -> Any:
 
 
 @intrinsic
+def multiply_add(_typing: Any, left: Any, right: Any, addend: Any) -> Any:
+    """Left · right + addend of numbers, rounded once where the processor can, as operators on lanes are compiled."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType()] * 3)
+        insert: Any = cgutils.get_or_insert_function
+        return builder.call(insert(builder.module, kind, "llvm.fmuladd.f64"), arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
+
+
+@intrinsic
 def draw_uniform(_typing: Any, random: Any) -> Any:
     """Eight numbers in [0, 1) from eight xorshift128+ generators, whose states (2, 8) are advanced."""
 
@@ -172,6 +184,16 @@ def draw_uniform(_typing: Any, random: Any) -> Any:
         return builder.fsub(builder.bitcast(in_one_to_two, DOUBLES), ir.Constant(DOUBLES, [1.0] * LANES))
 
     return lanes(random), generate
+
+
+@intrinsic
+def count_ones(_typing: Any, word: Any) -> Any:
+    """Number of ones among the 64 bits of a word; a loop of these becomes vector instructions where there are any."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
 
 
 @intrinsic

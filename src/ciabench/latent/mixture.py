@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
 from ciabench.latent.elementary import exp_negative, larger, log_positive
+from ciabench.latent.few import N_LINES, TOTAL, expect_alone
 from ciabench.latent.gaussians import (
     MATRICES,
     VECTORS,
@@ -49,7 +51,7 @@ class Work(NamedTuple):
     """Scratch arrays: A (k, columns), its sums per piece, expected counts of both, and P(z | x) of a block of rows.
 
     For numbers: their features in a block of rows, coefficients (p, k, features), expected sums of the same shape, the
-    chances of the first class, and matrices.
+    chances of the first class, and matrices. `block` and `table` are those of `few`.
     """
 
     lines: Floats
@@ -62,6 +64,8 @@ class Work(NamedTuple):
     number_counts: Floats
     first_chances: Floats
     scratch: Floats
+    block: Floats
+    table: Floats
 
 
 def make_work(problem: Problem, n_classes: int) -> Work:
@@ -79,8 +83,9 @@ def make_work(problem: Problem, n_classes: int) -> Work:
         number_counts=n_patterns * n_classes * n_features,
         first_chances=BLOCK,
         scratch=MATRICES * n_matrix**2 + VECTORS * n_matrix,
+        block=N_LINES,
     )
-    return Work(features=np.empty((BLOCK, n_features)), **lines)
+    return Work(features=np.empty((BLOCK, n_features)), table=np.empty((2, n_pieces)), **lines)
 
 
 @njit(**INNER)
@@ -201,7 +206,7 @@ def subtract_first(totals: Floats, n_classes: int, lines: Floats) -> Any:
 
 
 @njit(**INNER)
-def chances_of_two(scores: Floats, counts: Floats) -> Any:
+def chances_of_two(scores: Floats, counts: Floats, counting: bool) -> Any:
     """`chances_of_many` for two classes, where one of the two exponentials is always 1."""
     total, product, zero = spread(0.0), spread(1.0), spread(0.0)
     for row in range(counts.size):
@@ -210,7 +215,8 @@ def chances_of_two(scores: Floats, counts: Floats) -> Any:
         norm = 1.0 + power
         product *= norm
         total += counts[row] * larger(score, zero)
-        store(scores, row, choose(score, zero, spread(1.0), power) * (counts[row] / norm))
+        if counting:
+            store(scores, row, choose(score, zero, spread(1.0), power) * (counts[row] / norm))
         if row + 1 == counts.size or counts[row + 1] != counts[row]:
             total += counts[row] * log_positive(product)
             product = spread(1.0)
@@ -243,11 +249,24 @@ def chances_of_many(scores: Floats, counts: Floats) -> Any:
 @njit(**INNER)
 def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
     """E step: return the (penalised) log-likelihoods; if `counting`, put the pieces' expected counts into `work`."""
-    others, n_pieces, numbers = len(theta) - 1, problem.pieces.starts.size - 1, problem.numbers
-    total = score_columns(problem, theta, work)
-    for z in range(others):
+    total = score_pieces(problem, theta, work)
+    return expect_rows(problem, len(theta) - 1, work, total, counting)
+
+
+@njit(**INNER)
+def score_pieces(problem: Problem, theta: Floats, work: Work) -> Any:
+    """As `score_columns`, and sum the columns of every piece."""
+    n_pieces, total = problem.pieces.starts.size - 1, score_columns(problem, theta, work)
+    for z in range(len(theta) - 1):
         origin = (z + 1) * problem.totals.size
         gather(problem.pieces, 0, n_pieces, work.lines, origin, work.sums, z * n_pieces)
+    return total
+
+
+@njit(**INNER)
+def expect_rows(problem: Problem, others: int, work: Work, total: Any, counting: bool) -> Any:
+    """Part of `expect` that looks at the rows; add to the log-likelihoods `total`."""
+    n_pieces, numbers = problem.pieces.starts.size - 1, problem.numbers
     if counting:
         work.piece_counts[:] = 0.0
         work.number_counts[:] = 0.0
@@ -259,13 +278,35 @@ def expect(problem: Problem, theta: Floats, work: Work, counting: bool) -> Any:
                 gather(problem.rows, start, stop, work.sums, z * n_pieces, work.chances, z * BLOCK)
             if numbers.values.shape[1]:
                 expect_numbers(problem, work, p, start, stop, others)
-            total += chances_of_two(work.chances, counts) if others == 1 else chances_of_many(work.chances, counts)
+            if others == 1:
+                total += chances_of_two(work.chances, counts, counting)
+            else:
+                total += chances_of_many(work.chances, counts)
             if counting:
                 for z in range(others):
                     scatter(problem.rows, start, stop, work.chances, z * BLOCK, work.piece_counts, z * n_pieces)
                 if numbers.values.shape[1]:
                     count_numbers(problem, work, p, counts, others)
     return total
+
+
+@njit(**INNER)
+def count_rows(problem: Problem, others: int, work: Work, total: Any, restarts: NDArray[np.intp]) -> Any:
+    """As `expect_rows` with counting, of the lanes whose number in `restarts` is not negative.
+
+    If there is one such lane, for two classes and no numbers, the eight lanes are filled with rows instead.
+    """
+    n_running = 0
+    for restart in restarts:
+        n_running += restart >= 0
+    if n_running > 1 or others != 1 or problem.numbers.values.shape[1]:
+        return expect_rows(problem, others, work, total, True)
+    store(work.block, TOTAL, total)
+    work.piece_counts[:] = 0.0
+    for lane in range(LANES):
+        if restarts[lane] >= 0:
+            expect_alone(problem, work.sums, lane, work.block, work.table, work.piece_counts)
+    return load(work.block, TOTAL)
 
 
 @njit(**INNER)
@@ -361,9 +402,12 @@ def share_of(observed: Any, prior: float) -> Any:
 
 
 @njit(**INNER)
-def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats) -> Any:
-    """One E and M step: fill in the next parameters, return the (penalised) log-likelihoods of the given ones."""
-    objective = expect(problem, theta, work, True)
+def em_step(problem: Problem, theta: Floats, work: Work, updated: Floats, restarts: NDArray[np.intp]) -> Any:
+    """One E and M step: fill in the next parameters, return the (penalised) log-likelihoods of the given ones.
+
+    Lanes whose number in `restarts` is negative are empty, and what they get is of no account.
+    """
+    objective = count_rows(problem, len(theta) - 1, work, score_pieces(problem, theta, work), restarts)
     reestimate(problem, theta, work, updated)
     return objective
 

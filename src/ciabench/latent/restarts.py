@@ -20,6 +20,7 @@ from ciabench.latent.gaussians import LOG_FLOOR
 from ciabench.latent.lanes import INNER, LANES, choose, empty_lines, load, spread, store
 from ciabench.latent.mixture import EDGE, Work, em_step, make_work, seat_in_lane
 from ciabench.latent.pieces import Layout, Problem
+from ciabench.latent.threads import Parts, in_parts
 
 PLAIN_STEPS = 10
 """Plain steps before the first extrapolation: they leave each start in its own basin."""
@@ -205,32 +206,91 @@ def climb(
         next_start = seat(lanes, starts, next_start)
         if lanes.restart.max() == NOBODY or ascents.n_evaluations.max() + 2 > ascents.paths.shape[1]:
             break
-        store(lanes.at_jump, 0, em_step(problem, lanes.jump, work, lanes.landed))
-        settle(lanes)
-        note(lanes, lanes.at_start, ascents)
-        leave(lanes, lanes.start, lanes.at_start, ascents, -np.inf, max_iter)
-        store(lanes.at_first, 0, em_step(problem, lanes.first, work, lanes.second))
-        note(lanes, lanes.at_first, ascents)
-        set_lengths(lanes, ascents, plain_steps)
-        extrapolate(lanes, problem.layout, problem.numbers.is_full)
-        leave(lanes, lanes.first, lanes.at_first, ascents, tol, max_iter)
+        store(lanes.at_jump, 0, em_step(problem, lanes.jump, work, lanes.landed, lanes.restart))
+        after_jump(lanes, ascents, max_iter)
+        store(lanes.at_first, 0, em_step(problem, lanes.first, work, lanes.second, lanes.restart))
+        after_first(problem, lanes, ascents, tol, max_iter, plain_steps)
     return next_start
 
 
-def maximize(problem: Problem, starts: Floats, *, tol: float, max_iter: int, accelerate: bool = True) -> Ascents:
+@njit(**INNER)
+def after_jump(lanes: Climbers, ascents: Ascents, max_iter: int) -> None:
+    """Continue from the better of the jump and the plain step before it."""
+    settle(lanes)
+    note(lanes, lanes.at_start, ascents)
+    leave(lanes, lanes.start, lanes.at_start, ascents, -np.inf, max_iter)
+
+
+@njit(**INNER)
+def after_first(
+    problem: Problem, lanes: Climbers, ascents: Ascents, tol: float, max_iter: int, plain_steps: int
+) -> None:
+    """Jump along the two plain steps, or leave."""
+    note(lanes, lanes.at_first, ascents)
+    set_lengths(lanes, ascents, plain_steps)
+    extrapolate(lanes, problem.layout, problem.numbers.is_full)
+    leave(lanes, lanes.first, lanes.at_first, ascents, tol, max_iter)
+
+
+def climb_in_parts(
+    parts: Parts, problem: Problem, starts: Floats, next_start: int, lanes: Climbers, ascents: Ascents,
+    tol: float, max_iter: int, plain_steps: int,
+) -> int:  # fmt: skip
+    """One cycle of `climb`, whose E steps threads share."""
+    next_start = fill_lanes(lanes, starts, next_start)
+    for theta, updated, objective, is_jump in (
+        (lanes.jump, lanes.landed, lanes.at_jump, True),
+        (lanes.first, lanes.second, lanes.at_first, False),
+    ):
+        parts.em_step(theta, updated, objective, lanes.restart)
+        take_turn(problem, lanes, ascents, tol, max_iter, plain_steps, is_jump)
+    return next_start
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fill_lanes(lanes: Climbers, starts: Floats, next_start: int) -> int:
+    """`seat`, for Python."""
+    return int(seat(lanes, starts, next_start))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def take_turn(
+    problem: Problem, lanes: Climbers, ascents: Ascents, tol: float, max_iter: int, plain_steps: int, is_jump: bool
+) -> None:
+    """`after_jump` or `after_first`, for Python."""
+    if is_jump:
+        after_jump(lanes, ascents, max_iter)
+    else:
+        after_first(problem, lanes, ascents, tol, max_iter, plain_steps)
+
+
+def maximize(
+    problem: Problem,
+    starts: Floats,
+    *,
+    tol: float,
+    max_iter: int,
+    accelerate: bool = True,
+    n_jobs: int | None = None,
+) -> Ascents:
     """Run EM from all starts (R, k, width) until a plain step gains less than `tol`, or for `max_iter` evaluations.
 
     A jump is accepted only if its likelihood is at least that of the plain step before it; otherwise the next cycle
     continues from the plain iterates, at no extra evaluation, and jumps at most half as far. So the likelihood never
-    falls.
+    falls. With `n_jobs` threads, sums over many rows are those of `threads`.
     """
     ascents, lanes, work = empty_ascents(starts), empty_lanes(starts), make_work(problem, starts.shape[1])
     next_start, most = 0, min(int(max_iter), MOST_STEPS)
     plain_steps = PLAIN_STEPS if accelerate else most + 1
     sums = problem.rows.members.size + problem.counts.size * problem.numbers.totals.shape[1]
     cycles = 1 + SUMS_AT_ONCE // (sums * starts.shape[1] + 1)
-    while next_start < len(starts) or lanes.restart.max() != NOBODY:
-        next_start = climb(problem, starts, next_start, lanes, work, ascents, float(tol), most, plain_steps, cycles)
-        if ascents.n_evaluations.max() + 2 > ascents.paths.shape[1]:
-            ascents = ascents._replace(paths=np.concatenate([ascents.paths, np.empty_like(ascents.paths)], axis=1))
+    limits = float(tol), most, plain_steps
+    with in_parts(problem, starts.shape[1], work, n_jobs) as parts:
+        while next_start < len(starts) or lanes.restart.max() != NOBODY:
+            if parts is None:
+                next_start = climb(problem, starts, next_start, lanes, work, ascents, *limits, cycles)
+            else:
+                next_start = climb_in_parts(parts, problem, starts, next_start, lanes, ascents, *limits)
+            if ascents.n_evaluations.max() + 2 > ascents.paths.shape[1]:
+                ascents = ascents._replace(paths=np.concatenate([ascents.paths, np.empty_like(ascents.paths)], axis=1))
     return ascents

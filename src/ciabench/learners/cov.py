@@ -7,12 +7,12 @@ from typing import Self
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ciabench.arrays import Floats
+from ciabench.arrays import Bits, Floats
 from ciabench.errors import check_choice
-from ciabench.latent.lanes import LANES, empty_lines
-from ciabench.latent.mixture import EDGE, Work, find_likelihoods, make_work
+from ciabench.latent.lanes import LANES, count_ones, empty_lines, store
+from ciabench.latent.mixture import EDGE, Work, expect, make_work, seat_in_lane
 from ciabench.latent.pieces import Problem, dense_problem, distinct
 from ciabench.learners.base import MixtureClassifier
 from ciabench.learners.data import checked_weights, dense, with_target
@@ -20,15 +20,60 @@ from ciabench.learners.data import checked_weights, dense, with_target
 GRID, ZOOMS = 33, 4
 """Points of each grid over logit α, and number of grids; each spans the neighbours of the best point before."""
 
+ROUNDING = 1e-11
+"""Differences of likelihoods that are relatively smaller than this may be rounding errors."""
+
+WORD = 64
+"""Bits per word."""
+
 MOST_SWEEPS, SETTLED = 500, 1e-9
 """The factor is settled when no g² moves further than this in a sweep (ours)."""
 
 
-def covariances(rows: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Means (a,) of the attributes and their covariances (a, a)."""
-    means = counts @ rows / counts.sum()
-    psi: Floats = (rows.T * counts) @ rows / counts.sum() - np.outer(means, means)
+def covariances(rows: Bits, counts: Floats | None = None) -> tuple[Floats, Floats]:
+    """Means (a,) of the attributes and their covariances (a, a), of rows (s, a) that occur `counts` times or once."""
+    if counts is None:
+        products, total = common_ones(rows), float(len(rows))
+        sums = np.diag(products)
+    else:
+        numbers = rows.astype(np.float64)
+        products, total, sums = (numbers.T * counts) @ numbers, float(counts.sum()), counts @ numbers
+    means = sums / total
+    psi: Floats = products / total - np.outer(means, means)
     return means, psi
+
+
+def common_ones(rows: Bits) -> Floats:
+    """How many of the rows (s, a) have ones in both of two attributes, (a, a)."""
+    words, ones = np.zeros((rows.shape[1], -(-len(rows) // WORD)), np.uint64), np.empty((rows.shape[1],) * 2)
+    pack(rows, words)
+    count_pairs(words, ones)
+    return ones
+
+
+@njit(cache=True, nogil=True)
+def pack(rows: Bits, words: NDArray[np.uint64]) -> None:
+    """Fill `words` (a, ·), which are 0, with the columns of the rows, 64 bits per word."""
+    block = np.empty(words.shape[0], np.uint64)
+    for place in range(words.shape[1]):
+        block[:] = 0
+        for row in range(WORD * place, min(WORD * (place + 1), len(rows))):
+            shift = np.uint64(row - WORD * place)
+            for i in range(block.size):
+                block[i] |= np.uint64(rows[row, i]) << shift
+        for i in range(block.size):
+            words[i, place] = block[i]
+
+
+@njit(cache=True, nogil=True)
+def count_pairs(words: NDArray[np.uint64], ones: Floats) -> None:
+    """Fill `ones` (a, a) with the numbers of bits that two lines of words have in common."""
+    for i in range(len(words)):
+        for j in range(i + 1):
+            count = np.uint64(0)
+            for place in range(words.shape[1]):
+                count += count_ones(words[i, place] & words[j, place])
+            ones[i, j] = ones[j, i] = count
 
 
 def scaled_differences(psi: Floats) -> Floats:
@@ -101,16 +146,64 @@ def rank_one_factor(psi: Floats) -> Floats:
 
 
 @njit(error_model="numpy")
-def set_parameters(theta: Floats, means: Floats, g: Floats, logits: Floats, edge: float) -> None:
-    """`theta` (·, 2, 1 + a) of the models with P(z = 1) = α, given as logits: p = μ + α'δ and q = μ − αδ, clipped."""
+def set_parameters(theta: Floats, means: Floats, g: Floats, logits: Floats, edge: float) -> bool:
+    """`theta` (·, 2, 1 + a) of the models with P(z = 1) = α, given as logits: p = μ + α'δ and q = μ − αδ, clipped.
+
+    Return whether no probability had to be clipped, so that the likelihood is smooth between the models.
+    """
+    lowest, highest = 1.0, 0.0
     for j, logit in enumerate(logits):
         alpha = 1 / (1 + np.exp(-logit))
         scale = 1 / np.sqrt(alpha * (1 - alpha))
         theta[j, 0, 0], theta[j, 1, 0] = 1 - alpha, alpha
         for i in range(means.size):
             delta = g[i] * scale
-            theta[j, 0, 1 + i] = min(max(means[i] - alpha * delta, edge), 1 - edge)
-            theta[j, 1, 1 + i] = min(max(means[i] + (1 - alpha) * delta, edge), 1 - edge)
+            q, p = means[i] - alpha * delta, means[i] + (1 - alpha) * delta
+            lowest, highest = min(lowest, p, q), max(highest, p, q)
+            theta[j, 0, 1 + i], theta[j, 1, 1 + i] = min(max(q, edge), 1 - edge), min(max(p, edge), 1 - edge)
+    return lowest >= edge and highest <= 1 - edge
+
+
+@njit(error_model="numpy")
+def examine(problem: Problem, theta: Floats, first: int, step: int, work: Work, seats: Floats, found: Floats) -> None:
+    """Put the log-likelihoods of eight models, from the first one in equal steps, into their places in `found`."""
+    for lane in range(LANES):
+        seat_in_lane(seats, lane, theta[min(first + step * lane, GRID - 1)])
+    store(found, GRID, expect(problem, seats, work, False))
+    for lane in range(LANES):
+        found[min(first + step * lane, GRID - 1), 0] = found[GRID, lane]
+
+
+@njit(error_model="numpy")
+def is_one_peak(values: Floats, top: int) -> bool:
+    """Whether values rise up to the largest one and fall from there on, each time by more than rounding errors.
+
+    The neighbours of the largest value may be as large as it is.
+    """
+    least = ROUNDING * abs(values[top])
+    for place in range(values.size - 1):
+        step = values[place + 1] - values[place]
+        if (place < top - 1 and step <= least) or (place > top and step >= -least):
+            return False
+    return True
+
+
+@njit(error_model="numpy")
+def find_top(problem: Problem, theta: Floats, is_smooth: bool, work: Work, seats: Floats, found: Floats) -> int:
+    """Index of the model with the largest likelihood.
+
+    Where the likelihood is smooth and has one peak, every fourth model is examined and then those near the best one.
+    """
+    first, last = 0, GRID
+    if is_smooth:
+        examine(problem, theta, 2, 4, work, seats, found)
+        top = int(np.argmax(found[2:GRID:4, 0]))
+        if is_one_peak(found[2:GRID:4, 0], top):
+            first = min(max(4 * top - 1, 0), GRID - LANES)
+            last = first + LANES
+    for start in range(first, last, LANES):
+        examine(problem, theta, start, 1, work, seats, found)
+    return first + int(np.argmax(found[first:last, 0]))
 
 
 @njit(cache=True, nogil=True)
@@ -121,9 +214,8 @@ def zoom_in(
     low, high, best = -7.0, 7.0, 0
     for _ in range(ZOOMS):
         grid = np.linspace(low, high, GRID)
-        set_parameters(theta, means, g, grid, edge)
-        find_likelihoods(problem, theta, work, seats, found)
-        best = int(np.argmax(found.reshape(-1)[:GRID]))
+        is_smooth = set_parameters(theta, means, g, grid, edge)
+        best = find_top(problem, theta, is_smooth, work, seats, found)
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]
     return best
 
@@ -131,9 +223,9 @@ def zoom_in(
 def search(problem: Problem, means: Floats, g: Floats, edge: float) -> tuple[Floats, float]:
     """Parameters (2, 1 + a) of the α with the largest likelihood, and their log-likelihood."""
     shape = 2, 1 + means.size
-    theta, found = np.empty((GRID, *shape)), empty_lines(-(-GRID // LANES))
+    theta, found = np.empty((GRID, *shape)), empty_lines(GRID + 1)
     best = zoom_in(problem, means, g, edge, theta, make_work(problem, 2), empty_lines(*shape), found)
-    return theta[best], float(found.ravel()[best])
+    return theta[best], float(found[best, 0])
 
 
 class COV(MixtureClassifier):
@@ -197,10 +289,10 @@ class COV(MixtureClassifier):
         rows, codes = self.check_training_data(X, y)
         counts = checked_weights(sample_weight, codes.size)
         joint = with_target(dense(self, rows), codes)
-        merged, counts = distinct(joint, np.full(joint.shape[1], 2), counts)
-        means, psi = covariances(merged.astype(np.float64), counts)
+        merged, merged_counts = distinct(joint, np.full(joint.shape[1], 2), counts)
+        means, psi = covariances(joint) if sample_weight is None else covariances(merged, merged_counts)
         g = rank_one_factor(psi) if self.estimate == "factor" else scaled_differences(psi) * vote_signs(psi)
-        problem, edge = dense_problem(merged, counts), max(1 / (counts.sum() + 2), EDGE)
+        problem, edge = dense_problem(merged, merged_counts), max(1 / (counts.sum() + 2), EDGE)
         theta, self.log_likelihood_ = search(problem, means, g, edge)
         self.weights_, self.probs_ = theta[:, 0], theta[:, 1:].T
         self.alpha_ = float(self.weights_[1])

@@ -23,7 +23,7 @@ from ciabench.learners.rows import (
     training_data,
     with_label,
 )
-from ciabench.learners.search import check_search, warn_of_the_search
+from ciabench.learners.search import check_jobs, check_search, warn_of_the_search
 from ciabench.probability import product
 from ciabench.probability.product import Parameters
 
@@ -76,6 +76,9 @@ class EM(MixtureClassifier):
         or by name.
     binarize : float or None
         Threshold above which a value counts as 1; None takes columns as they are. NaN is missing at random.
+    n_jobs : int or None
+        Threads for a table of more than 65,536 rows; −1 means all cores. Their number does not change a bit of the
+        results, but the last digits may differ from those with None, which adds up all rows in their order.
     random_state : int, RandomState or None
         Source of the random starts and folds.
 
@@ -170,6 +173,7 @@ class EM(MixtureClassifier):
         covariance: str = "diag",
         kinds: Any = None,
         binarize: float | None = None,
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -183,6 +187,7 @@ class EM(MixtureClassifier):
         self.covariance = covariance
         self.kinds = kinds
         self.binarize = binarize
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
@@ -329,11 +334,12 @@ class EM(MixtureClassifier):
             check_integer("n_classes", self.n_classes, 1)
         check_integer("max_classes", self.max_classes, 1)
         check_search(self)
+        check_jobs(self.n_jobs)
         check_choice("covariance", self.covariance, ("diag", "full"))
 
     def _options(self) -> dict[str, Any]:
         """Parameters that all fits have in common."""
-        own = {name: getattr(self, name) for name in ("n_init", "max_iter", "accelerate", "smoothing")}
+        own = {name: getattr(self, name) for name in ("n_init", "max_iter", "accelerate", "smoothing", "n_jobs")}
         return {"target": TARGET, "full": self.covariance == "full", **own}
 
     def _criteria(

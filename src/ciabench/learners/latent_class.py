@@ -18,7 +18,7 @@ from ciabench.latent.selection import held_out_surprise, random_folds, search_cl
 from ciabench.latent.starts import Random
 from ciabench.learners.class_tables import bivariate_residuals, profiles, standard_errors
 from ciabench.learners.data import checked_parameters, checked_weights
-from ciabench.learners.search import check_search, warn_of_the_search
+from ciabench.learners.search import check_jobs, check_search, warn_of_the_search
 from ciabench.probability.product import Parameters, draw, log_joint
 from ciabench.tables import next_table, training_table
 
@@ -68,6 +68,9 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         or by name.
     n_bootstrap : int
         Tables drawn for the bootstrap test, at each number of classes; weights of rows must then be whole numbers.
+    n_jobs : int or None
+        Threads for a table of more than 65,536 rows; −1 means all cores. Their number does not change a bit of the
+        results, but the last digits may differ from those with None, which adds up all rows in their order.
     random_state : int, RandomState or None
         Source of starts, folds and bootstrap tables.
 
@@ -151,6 +154,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         covariance: str = "diag",
         kinds: Any = None,
         n_bootstrap: int = 99,
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -164,6 +168,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         self.covariance = covariance
         self.kinds = kinds
         self.n_bootstrap = n_bootstrap
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
@@ -252,6 +257,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         for name in ("max_classes", "n_bootstrap"):
             check_integer(name, getattr(self, name), 1)
         check_search(self)
+        check_jobs(self.n_jobs)
         check_choice("covariance", self.covariance, ("diag", "full"))
 
     def _fitted(self, table: Coded, counts: Floats, n_classes: int, random: Any, init: Any = ()) -> Mixture:
@@ -259,6 +265,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         return fit_mixture(
             table, counts, n_classes, random=random, n_init=self.n_init, tol=self.tol, max_iter=self.max_iter,
             accelerate=self.accelerate, smoothing=self.smoothing, full=self._is_full, init=init,
+            n_jobs=self.n_jobs,
         )  # fmt: skip
 
     def _chosen(self, criterion: str, table: Coded, counts: Floats, random: np.random.RandomState) -> Mixture:

@@ -26,6 +26,12 @@ def warn_of_the_search(estimator: Any, is_on_floor: bool = False) -> None:
         warnings.warn(text, SearchWarning, stacklevel=3)
 
 
+def check_jobs(n_jobs: object) -> None:
+    """Raise on an invalid number of threads."""
+    if n_jobs is not None and not (isinstance(n_jobs, int) and n_jobs == -1):
+        check_integer("n_jobs, unless it is None or -1,", n_jobs, 1)
+
+
 def check_search(estimator: Any) -> None:
     """Raise on invalid `n_init`, `max_iter`, `accelerate`, `tol` or `smoothing`."""
     check_integer("n_init", estimator.n_init, 1)

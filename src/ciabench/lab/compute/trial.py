@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ciabench.arrays import Floats
 from ciabench.lab.compute.fitting import Bench, FitError, FitReport, traceback_text
 from ciabench.lab.plan.learner import Learner
-from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome, failed_cell, plain_facts
+from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome, as_text, failed_cell
 from ciabench.lab.plan.plan import Job, Plan, Reference
 from ciabench.seeds import Seed
 from ciabench.world.base import Task
@@ -62,7 +62,7 @@ def run_cell(plan: Plan, job: Job, guard: Fitter) -> CellOutcome:
     try:
         task = world.task(seed)
         scores = list(_scores(plan, job, task, seed, guard))
-        best, constant, facts = float(task.judge.best), float(task.judge.constant), plain_facts(task.facts)
+        best, constant, facts = float(task.judge.best), float(task.judge.constant), as_text(task.facts)
     except Exception:
         return failed_cell(job, traceback_text(), time.perf_counter() - started)
     seconds = time.perf_counter() - started
@@ -81,7 +81,7 @@ def _scores(plan: Plan, job: Job, task: Task, seed: Seed, guard: Fitter) -> Iter
                 rule, report = _made(task, entrant, wanted.size)
             score = task.judge.score(rule)
             measured = float(score.success), float(score.t), float(score.t_error), report.seconds
-            facts = plain_facts({**report.facts, **score.facts})
+            facts = as_text({**report.facts, **score.facts})
         except FitError as failure:
             yield ScoreOutcome(wanted.entrant, wanted.size, str(failure))
         except Exception:

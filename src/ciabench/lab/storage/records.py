@@ -1,16 +1,25 @@
 """Records of a store: named values for its SQL statements, and named fields for what is read from it."""
 
 import json
-from math import isnan
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ciabench.lab.plan.learner import Learner
 from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome
 from ciabench.lab.plan.plan import Entrant
 from ciabench.seeds import canonical
-from ciabench.world.base import Facts, World
+from ciabench.world.base import World
 
 Values = dict[str, Any]
+Spec = dict[str, Any]
+
+
+class Head(NamedTuple):
+    """What a store says of itself: its experiment as last run, the view of it by row ids, and the environments."""
+
+    spec: Spec
+    view: dict[str, Any]
+    environments: list[dict[str, Any]]
 
 
 class Failure(NamedTuple):
@@ -82,38 +91,30 @@ class CellRecord(NamedTuple):
     facts: str
 
 
-class ScoreRecord(NamedTuple):
-    """A score of a cell as it is written and, without the cell, read; texts are empty where the table has NULL."""
-
-    cell: int
-    learner: int | None
-    size: int
-    is_done: bool
-    success: float | None
-    t: float | None
-    t_error: float | None
-    fit_seconds: float | None
-    error: str
-    facts: str
+Score = tuple[int | None, int, bool, float | None, float | None, float | None, float | None, str, str]
+"""A score as it is written, after the id of its cell, and read: the columns of `tables.SCORES`."""
 
 
 def cell_record(world_id: int, cell: CellOutcome) -> CellRecord:
     """Record of a cell."""
-    error, facts = cell.error or "", _facts(cell.facts)
-    return CellRecord(world_id, cell.trial, cell.best, cell.constant, not error, cell.seconds, error, facts)
+    error, best, constant = cell.error or "", cell.best, cell.constant
+    best, constant = best if best == best else None, constant if constant == constant else None
+    return CellRecord(world_id, cell.trial, best, constant, not error, cell.seconds, error, cell.facts)
 
 
-def score_record(cell_id: int, learner_id: int | None, score: ScoreOutcome) -> ScoreRecord:
-    """Record of a score."""
-    error, facts = score.error or "", _facts(score.facts)
-    success, t, t_error, fit_seconds = map(_number, (score.success, score.t, score.t_error, score.fit_seconds))
-    return ScoreRecord(cell_id, learner_id, score.size, not error, success, t, t_error, fit_seconds, error, facts)
-
-
-def _number(value: float | None) -> float | None:
-    """A number; SQLite has no NaN and would write NULL."""
-    return None if value is None or isnan(value) else value
-
-
-def _facts(facts: Facts) -> str:
-    return canonical(dict(facts)) if facts else ""
+def score_records(learners: Sequence[int | None], scores: Sequence[ScoreOutcome]) -> list[Score]:
+    """Records of scores, given the row id of each entrant; SQLite has no NaN, the only number that is not itself."""
+    return [
+        (
+            learners[entrant],
+            size,
+            not error,
+            success if success == success else None,
+            t if t == t else None,
+            t_error if t_error == t_error else None,
+            fit_seconds if fit_seconds == fit_seconds else None,
+            error or "",
+            facts,
+        )
+        for entrant, size, error, success, t, t_error, fit_seconds, facts in scores
+    ]

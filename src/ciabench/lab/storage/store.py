@@ -5,11 +5,12 @@ store has beyond the file is kept.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ciabench.errors import StoreError
 from ciabench.lab.plan.outcome import CellOutcome
@@ -33,9 +34,11 @@ from ciabench.lab.storage.records import (
     CellRecord,
     Counts,
     Failure,
+    Head,
+    Spec,
     cell_record,
     learner_values,
-    score_record,
+    score_records,
     world_values,
 )
 from ciabench.lab.storage.view import View, view_of
@@ -47,16 +50,6 @@ CHUNK = 500
 
 SAME_DRAW = 1e-9
 """Largest difference between two values of S_best of the same model."""
-
-Spec = dict[str, Any]
-
-
-class Head(NamedTuple):
-    """What a store says of itself: its experiment as last run, the view of it by row ids, and the environments."""
-
-    spec: Spec
-    view: dict[str, Any]
-    environments: list[dict[str, Any]]
 
 
 class Store:
@@ -144,29 +137,35 @@ class Store:
     def add(self, *cells: CellOutcome) -> None:
         """Write cells with all their scores, in one transaction."""
         with store_errors(self.path), self._transaction():
-            last, sums = self._connection.execute(tables.LAST_CELL).fetchone()[0], {}
-            for cell in cells:
-                record = cell_record(self._worlds[cell.world], cell)
-                cell_id, learners = self._put_cell(record), self._learners[cell.world]
-                scores = [score_record(cell_id, learners[score.entrant], score) for score in cell.scores]
-                self._connection.executemany(tables.PUT_SCORE, scores)
-                read = sorted((score[1:] for score in scores), key=itemgetter(1, 0))
-                sums[cell_id] = checksum((cell_id, *record), read) if cell_id > last else None
+            last = self._connection.execute(tables.LAST_CELL).fetchone()[0]
+            records = [cell_record(self._worlds[cell.world], cell) for cell in cells]
+            ids = [self._put_cell(record) for record in records]
+            scores = [score_records(self._learners[cell.world], cell.scores) for cell in cells]
+            placed = [(cell_id, *score) for cell_id, group in zip(ids, scores, strict=True) for score in group]
+            self._connection.executemany(tables.PUT_SCORE, placed)
+            sums = {
+                cell_id: checksum((cell_id, *record), sorted(group, key=itemgetter(1, 0))) if cell_id > last else None
+                for cell_id, record, group in zip(ids, records, scores, strict=True)
+            }
             seal_cells(self._connection, sums)
 
     def missing(self, plan: Plan, retry_failed: bool = False) -> Generator[Job, None, None]:
         """Find the scores still to be computed, a few trials at a time; may be consumed in another thread."""
         with store_errors(self.path), closing(connect(self.path, writable=False)) as connection:
             for world, learners in enumerate(self._learners):
-                wanted = [(learners[one.entrant], one) for one in plan.wanted(world)]
+                wanted = {(learners[one.entrant], one.size): one for one in plan.wanted(world)}
+                everything = tuple(wanted.values())
                 for start in range(0, plan.trials, CHUNK):
                     values = (self._worlds[world], start, start + CHUNK, retry_failed)
-                    present = set(connection.execute(tables.PRESENT, values).fetchall())
+                    present = defaultdict[int, set[tuple[int, int]]](set)
+                    for trial, *key in connection.execute(tables.PRESENT, values):
+                        present[trial].add(tuple(key))
                     for trial in range(start, min(start + CHUNK, plan.trials)):
-                        lacking = {(learner, one.size): one for learner, one in wanted}
-                        lacking = {key: one for key, one in lacking.items() if (trial, *key) not in present}
+                        lacking = everything
+                        if trial in present:
+                            lacking = tuple(one for key, one in wanted.items() if key not in present[trial])
                         if lacking:
-                            yield Job(world, trial, list(lacking.values()))
+                            yield Job(world, trial, lacking)
 
     def counts(self) -> Counts:
         """Count cells and scores."""
