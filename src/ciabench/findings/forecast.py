@@ -22,7 +22,7 @@ OFFSETS = (0.0, 0.1, 0.5)
 SHAPES: Floats = np.array(list(product(EXPONENTS, LIMITS, OFFSETS)))
 """Shapes (c, ρ, d) of curves; all are equally probable before anything is seen."""
 
-NEAR, FAR, FLOOR, LATER = 0.005, 0.05, 0.05, 0.02
+NEAR, FAR, FLOOR, LATER = 0.002, 0.04, 0.05, 0.03
 """How far curves are from power laws, relative to the last error rate plus FLOOR: NEAR at the largest size, and FAR
 times the square of the number of doublings before it; LATER, relative to the forecast, at the sizes to come."""
 
