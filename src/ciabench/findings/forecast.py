@@ -89,7 +89,7 @@ def forecast(sizes: ArrayLike, errors: ArrayLike, rows: ArrayLike, *, level: flo
     >>> noise = np.random.default_rng(0).normal(0, 0.01, (15, 4))
     >>> found = forecast(sizes, 0.1 + sizes**-0.5 + noise, [400, 800])
     >>> found.median.round(2).tolist(), found.low.round(2).tolist(), found.high.round(2).tolist()
-    ([0.16, 0.14], [0.14, 0.12], [0.17, 0.16])
+    ([0.15, 0.14], [0.14, 0.12], [0.17, 0.16])
     """
     targets = np.atleast_1d(np.asarray(rows, dtype=np.float64))
     curve = _averaged(sizes, errors, targets)
