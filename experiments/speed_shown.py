@@ -58,12 +58,10 @@ def picture_growth(table: pd.DataFrame, path: Path) -> None:
             mark_sizes(ax, list(part[name]))
             ax.set(xlabel=label, yscale="log", title=f"slope {slope(part, name):.2f}")
             dress(ax)
-        axes[0].set_ylabel("ms, 20 restarts")
+        axes[0].set_ylabel("ms")
         axes[0].yaxis.set_major_formatter("{x:g}")
         axes[0].yaxis.set_minor_locator(NullLocator())
-        figure.suptitle(
-            "Time of one E and M step of EM grows in proportion to the table", x=0.01, ha="left", fontweight="bold"
-        )
+        figure.suptitle("Time of one E and M step of EM, 20 restarts", x=0.01, ha="left", fontweight="bold")
         figure.savefig(path, dpi=DPI)
         plt.close(figure)
 
