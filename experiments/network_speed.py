@@ -18,7 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,22 @@ SMOOTHING = 1.0
 
 BLEND = 0.1
 """Share of uniform distributions in the starting tables, so that none has zeros."""
+
+
+class Compared(NamedTuple):
+    """Seconds per iteration of both sides in every round, and how far apart their tables are."""
+
+    network: str
+    size: int
+    mine: list[float]
+    peer: str
+    theirs: list[float]
+    apart: float
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """Seconds per iteration of our side and of the peer's."""
+        return statistics.median(self.mine), statistics.median(self.theirs)
 
 
 def bif_file(name: str, folder: str) -> Path:
@@ -124,8 +140,8 @@ def pyagrum_steps(path: Path, network: BeliefNetwork, rows: pd.DataFrame, few: i
     return taken, (n_iterations, np.concatenate(flat))
 
 
-def against_pyagrum(name: str, size: int, few: int, many: int) -> dict[str, Any]:
-    """A line of the table."""
+def against_pyagrum(name: str, size: int, few: int, many: int, rounds: int = ROUNDS) -> Compared:
+    """A network with missing cells."""
     with tempfile.TemporaryDirectory() as folder:
         path = bif_file(name, folder)
         network = BeliefNetwork.from_bif(path)
@@ -133,16 +149,16 @@ def against_pyagrum(name: str, size: int, few: int, many: int) -> dict[str, Any]
         inside, evidence, start = prepared(network, rows)
         our_steps(inside, evidence, start, 1)
         mine, theirs = [], []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             taken, (n_iterations, tables) = pyagrum_steps(path, network, rows, few, many)
             theirs.append(taken)
             taken, theta = ours(inside, evidence, start, n_iterations, SMOOTHING)
             mine.append(taken)
     apart = np.abs(tables - theta)[has_rows(inside, evidence, theta)].max()
-    return line(f"{name}, 10% missing", size, mine, "pyAgrum", theirs, float(apart))
+    return Compared(f"{name}, 10% missing", size, mine, "pyAgrum", theirs, float(apart))
 
 
-def against_pgmpy(size: int, few: int = 2, many: int = 6) -> dict[str, Any]:
+def against_pgmpy(size: int, few: int = 2, many: int = 6, rounds: int = ROUNDS) -> Compared:
     """One hidden variable, bronc, in asia."""
     logging.disable(logging.WARNING)
     from pgmpy.estimators import ExpectationMaximization
@@ -170,7 +186,7 @@ def against_pgmpy(size: int, few: int = 2, many: int = 6) -> dict[str, Any]:
         return taken, n, found
 
     mine, theirs = [], []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         taken, found = slope(run, few, many)
         theirs.append(taken)
         taken, theta = ours(inside, evidence, start, many)
@@ -183,20 +199,21 @@ def against_pgmpy(size: int, few: int = 2, many: int = 6) -> dict[str, Any]:
         values = tables[name].reorder_parents(above, inplace=False) if above else tables[name].get_values()
         flat.append(values.T.ravel())
     apart = float(np.abs(np.concatenate(flat) - theta)[has_rows(inside, evidence, theta)].max())
-    return line("asia, bronc hidden", size, mine, "pgmpy", theirs, apart)
+    return Compared("asia, bronc hidden", size, mine, "pgmpy", theirs, apart)
 
 
-def line(what: str, size: int, mine: list[float], peer: str, theirs: list[float], apart: float) -> dict[str, Any]:
-    one, other = statistics.median(mine), statistics.median(theirs)
+def line(found: Compared) -> dict[str, Any]:
+    """Line of the table."""
+    one, other = found.medians
     return {
-        "network": what,
-        "rows": size,
+        "network": found.network,
+        "rows": found.size,
         "ours, ms": f"{1e3 * one:.3f}",
-        "peer": peer,
+        "peer": found.peer,
         "peer's, ms": f"{1e3 * other:.1f}",
         "ratio": f"{other / one:,.0f}",
-        "rounds": ", ".join(f"{b / a:,.0f}" for a, b in zip(mine, theirs, strict=True)),
-        "apart": f"{apart:.0e}",
+        "rounds": ", ".join(f"{b / a:,.0f}" for a, b in zip(found.mine, found.theirs, strict=True)),
+        "apart": f"{found.apart:.0e}",
     }
 
 
@@ -233,7 +250,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", "[^.]*learnParameters", UserWarning)
     peers = [against_pyagrum("asia", 1_000, 2, 8), against_pyagrum("asia", 5_000, 2, 6)]
     peers += [against_pyagrum("alarm", 1_000, 1, 3), against_pgmpy(1_000)]
-    print(pd.DataFrame(peers).to_string(index=False))
+    print(pd.DataFrame(map(line, peers)).to_string(index=False))
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
         tasks = [pool.submit(alone, name, 1_000) for name in ("asia", "alarm", "hailfinder", "hepar2")]
         print(pd.DataFrame([task.result() for task in tasks]).to_string(index=False))

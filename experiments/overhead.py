@@ -13,6 +13,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -94,35 +95,47 @@ def measured(spent):
     spent += time.perf_counter() - clock, time.process_time() - processor
 
 
+class Driven(NamedTuple):
+    """Cells per second by the clock and of processor time, cells per batch, peak MB, bytes per cell in the store."""
+
+    clock: float
+    processor: float
+    length: int
+    peak: float
+    size: float
+
+
 def drive(count, seconds):
     """Do what the driver does for cells that take so many seconds each, except for waiting.
 
-    Jobs are looked up and packed, cells are unpacked, written and counted. Return cells per second by the clock and per
-    second of processor time, the length of the batches, and the peak memory.
+    Jobs are looked up and packed, cells are unpacked, written and counted.
     """
     experiment = validate({**SPEC, "trials": count}, "overhead")
-    plan, spent = experiment.plan(), np.zeros(2)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Store.continued(Path(folder) / "overhead.db", experiment.spec(), plan, {}) as store,
-        following("bar", Tally(plan, 0, count)) as show,
-    ):
-        queue, length = JobQueue(store.missing(plan)), 0
-        batches = queue.batches()
-        while True:
-            with measured(spent):
-                batch = next(batches, None)
-                sent = pickle.dumps((plan, batch))
-            if batch is None:
-                return *(count / spent), length, peak_megabytes()
-            length = len(batch)
-            sent = pickle.dumps([cell(job.trial, seconds) for job in batch])
-            with measured(spent):
-                cells = pickle.loads(sent)
-                queue.finished(cells)
-                store.add(*cells)
-                for one in cells:
-                    show(one)
+    plan, spent, length = experiment.plan(), np.zeros(2), 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "overhead.db"
+        with (
+            Store.continued(path, experiment.spec(), plan, {}) as store,
+            following("bar", Tally(plan, 0, count)) as show,
+        ):
+            queue = JobQueue(store.missing(plan))
+            batches = queue.batches()
+            while True:
+                with measured(spent):
+                    batch = next(batches, None)
+                    sent = pickle.dumps((plan, batch))
+                if batch is None:
+                    break
+                length = len(batch)
+                sent = pickle.dumps([cell(job.trial, seconds) for job in batch])
+                with measured(spent):
+                    cells = pickle.loads(sent)
+                    queue.finished(cells)
+                    store.add(*cells)
+                    for one in cells:
+                        show(one)
+        clock, processor = count / spent
+        return Driven(clock, processor, length, peak_megabytes(), path.stat().st_size / count)
 
 
 def main(divisor):
@@ -138,10 +151,11 @@ def main(divisor):
             f"{processor:.0f} per second of processor time"
         )
     for count, slow in ((10_000, 0.0), (100_000, 0.0), (1_000_000, 0.0), (100_000, 0.07)):
-        clock, processor, length, peak = drive(count // divisor, slow)
+        found = drive(count // divisor, slow)
         print(
-            f"driver: {count // divisor:,} cells of 15 scores in batches of {length} at {clock:,.0f} cells/s, "
-            f"{processor:,.0f} per second of processor time; peak memory {peak:.0f} MB"
+            f"driver: {count // divisor:,} cells of 15 scores in batches of {found.length} at {found.clock:,.0f} "
+            f"cells/s, {found.processor:,.0f} per second of processor time; peak memory {found.peak:.0f} MB, "
+            f"{found.size:,.0f} bytes per cell"
         )
     learners = tuple(resolve(name, name, {}) for name in ("EM", "COV", "Winnow", "Perceptron", "NaiveBayes"))
     count = max(40 // divisor, 4)

@@ -18,12 +18,12 @@ TEST_ROWS = 20_000
 Rows = np.ndarray
 
 
-def stepmix(size: int) -> StepMix:
+def stepmix(size: int, restarts: int = RESTARTS) -> StepMix:
     """StepMix with the stopping rule of our EM; its tolerances are on the mean log-likelihood."""
     return StepMix(
         n_components=2,
         measurement="binary",
-        n_init=RESTARTS,
+        n_init=restarts,
         abs_tol=TOLERANCE / size,
         rel_tol=0.0,
         max_iter=10_000,

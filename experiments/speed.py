@@ -19,14 +19,13 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pandas as pd
-from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model import Perceptron as TheirPerceptron
 from sklearn.naive_bayes import BernoulliNB
 from threadpoolctl import threadpool_limits
 
 import plain_harness
 import speed_fresh
-import speed_gibbs
+import speed_models
 import speed_shown
 from ciabench import EM, CIAFamily, NaiveBayes, Perceptron, Scorer, Task, Winnow, World
 from ciabench.kernels import prepare_kernels
@@ -68,33 +67,33 @@ def data(size: int, n: int, number: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return CIAFamily(n, 2, 0.9).draw(rng=size + n + number).sample(size, rng=number)
 
 
-def slowest_fit(size: int, n: int, rounds: int) -> float:
+def slowest_fit(size: int, n: int, rounds: int, restarts: int) -> float:
     """Processor time of our EM on the slowest of five data sets."""
     samples = [data(size, n, number) for number in range(5)]
-    work = [lambda X=X, y=y: EM(n_init=RESTARTS, tol=TOLERANCE, random_state=0).fit(X, y) for X, y in samples]
+    work = [lambda X=X, y=y: EM(n_init=restarts, tol=TOLERANCE, random_state=0).fit(X, y) for X, y in samples]
     return max(statistics.median(seconds(fit, 1) for _ in range(rounds)) for fit in work)
 
 
-def against_stepmix(size: int, n: int, rounds: int) -> dict[str, object]:
+def against_stepmix(size: int, n: int, rounds: int, restarts: int = RESTARTS) -> dict[str, object]:
     X, y = data(size, n)
     rows = np.column_stack([y, X])
     likelihoods = {}
 
     def ours() -> None:
-        likelihoods["ours"] = EM(n_init=RESTARTS, tol=TOLERANCE, random_state=0).fit(X, y).log_likelihood_
+        likelihoods["ours"] = EM(n_init=restarts, tol=TOLERANCE, random_state=0).fit(X, y).log_likelihood_
 
     def theirs() -> None:
-        likelihoods["theirs"] = plain_harness.stepmix(size).fit(rows).score(rows) * size
+        likelihoods["theirs"] = plain_harness.stepmix(size, restarts).fit(rows).score(rows) * size
 
     mine, other = take_turns(ours, theirs, rounds)
     return {
-        "what": "EM fit, 20 restarts",
+        "what": f"EM fit, {restarts} restart{'s' if restarts > 1 else ''}",
         "setting": f"({size}, {n})",
         "peer": "StepMix",
         "ours": mine,
         "theirs": other,
         "note": f"log-likelihood {likelihoods['ours'] - likelihoods['theirs']:+.1e} against the peer's; "
-        f"slowest of five data sets {slowest_fit(size, n, rounds) * 1e3:.1f} ms",
+        f"slowest of five data sets {slowest_fit(size, n, rounds, restarts) * 1e3:.1f} ms",
     }
 
 
@@ -127,18 +126,12 @@ def against_products(size: int, n: int, rounds: int) -> dict[str, object]:
     }
 
 
-def against_plain_sampler(size: int, n: int, rounds: int) -> dict[str, object]:
-    """Gibbs sampling against a sampler in plain NumPy that draws as many classes."""
-    ours, theirs = speed_gibbs.sides(size, n)
-    mine, other = take_turns(ours, theirs, rounds)
-    return {
-        "what": "Gibbs sampling, 1,400 sweeps",
-        "setting": f"({size}, {n})",
-        "peer": "plain NumPy",
-        "ours": mine,
-        "theirs": other,
-        "note": f"{speed_gibbs.CLASSES} classes",
-    }
+def against_other_peers(rounds: int) -> Iterator[dict[str, object]]:
+    """Winnow, COV, and models of tables other than EM."""
+    for what, setting, peer, ours, theirs in speed_models.contests():
+        mine, other = take_turns(ours, theirs, rounds)
+        yield {"what": what, "setting": setting, "peer": peer, "ours": mine, "theirs": other, "note": ""}
+    yield from speed_models.networks(rounds)
 
 
 def against_scikit_learn(size: int, n: int, rounds: int) -> list[dict[str, object]]:
@@ -152,12 +145,6 @@ def against_scikit_learn(size: int, n: int, rounds: int) -> list[dict[str, objec
             "Perceptron",
             lambda: Perceptron(n_passes=10).fit(X, y),
             lambda: TheirPerceptron(max_iter=10, tol=None, shuffle=False).fit(X, y),
-        ),
-        (
-            "Winnow fit",
-            "LogisticRegression",
-            lambda: Winnow(random_state=0).fit(X, y),
-            lambda: LogisticRegression().fit(X, y),
         ),
     ]
     rows = []
@@ -300,12 +287,12 @@ def contests(rounds: int) -> Iterator[dict[str, object]]:
     """Lines of the table, as they are measured."""
     for size, n in SIZES:
         yield against_stepmix(size, n, rounds)
+    yield against_stepmix(1000, 75, rounds, restarts=1)
     for size, n in [(10000, 75), (1000, 500)]:
         yield against_products(size, n, rounds)
-    for size, n in [(200, 10), (1000, 10), (1000, 75)]:
-        yield against_plain_sampler(size, n, rounds)
     for size in (1000, 20000):
         yield from against_scikit_learn(size, 75, rounds)
+    yield from against_other_peers(rounds)
     yield from protocol(rounds)
 
 
@@ -326,7 +313,7 @@ def main() -> None:
     table["ratio"] = table["theirs"] / table["ours"]
     grown, slopes = growth()
     remarks = [winnow_rate(10000, 75, options.rounds), evaluations_saved(options.problems), slopes]
-    remarks += [speed_fresh.start_up(options.rounds), speed_fresh.large_fit()]
+    remarks += [speed_models.threads(options.rounds), speed_fresh.start_up(options.rounds), speed_fresh.large_fit()]
     options.out.mkdir(exist_ok=True)
     grown.to_csv(options.out / "growth.csv", index=False)
     speed_shown.picture_growth(grown, options.out / "growth.png")

@@ -18,6 +18,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import resource
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -156,8 +159,18 @@ def best_of(function, repeats=3):
     return min((timed(function) for _ in range(repeats)), key=lambda pair: pair[0])
 
 
-def speed():
-    """Ratios of the times of peers to ours."""
+class Contest(NamedTuple):
+    """A table, and what both sides fit to it; `value` is the log-likelihood of the peer's fit."""
+
+    name: str
+    peer: str
+    ours: Callable[[], Any]
+    theirs: Callable[[], Any]
+    value: Callable[[Any], float]
+
+
+def contests():
+    """Iterate over the tables on which times are compared; our kernels are compiled before."""
     rng = np.random.default_rng(0)
     cases = {
         "categorical 1202 × 4, k = 3": ([2, 3, 2, 3], 1202, 0.0),
@@ -166,22 +179,35 @@ def speed():
     for name, (n_levels, size, missing) in cases.items():
         table, kinds = random_table(rng, n_levels, 0, 3, size, missing)
         ours(table.iloc[:50], kinds, 3, 1)
-        seconds, lc = best_of(lambda t=table, q=kinds: ours(t, q, 3, RESTARTS, tol=1e-8 * len(t)))
-        slow, (_, value) = timed(lambda t=table, q=kinds: stepmix(t, q, 3, RESTARTS, 1e-8))
-        report(name, "StepMix", slow, seconds, lc.log_likelihood_, value)
+        yield Contest(
+            name,
+            "StepMix",
+            partial(ours, table, kinds, 3, RESTARTS, tol=1e-8 * len(table)),
+            partial(stepmix, table, kinds, 3, RESTARTS, 1e-8),
+            lambda fitted: fitted[1],
+        )
     for covariance in ("diag", "full"):
         for size, m, k in ((1000, 2, 3), (10_000, 10, 5)):
             X = draw(random_mixture(rng, [], m, k), size, rng)[0].numbers
             ours(X[:50], "numeric", 2, 1, covariance=covariance)
-            seconds, lc = best_of(
-                lambda X=X, k=k, c=covariance: ours(X, "numeric", k, RESTARTS, covariance=c, tol=1e-8 * len(X))
-            )
             peer = GaussianMixture(
                 k, covariance_type=covariance, n_init=RESTARTS, tol=1e-8, max_iter=10_000, random_state=0
             )
-            slow, fitted = timed(lambda peer=peer, X=X: peer.fit(X))
-            name = f"Gaussian {covariance} ({size}, {m}), k = {k}"
-            report(name, "GaussianMixture", slow, seconds, lc.log_likelihood_, fitted.score(X) * len(X))
+            yield Contest(
+                f"Gaussian {covariance} ({size}, {m}), k = {k}",
+                "GaussianMixture",
+                partial(ours, X, "numeric", k, RESTARTS, covariance=covariance, tol=1e-8 * len(X)),
+                partial(peer.fit, X),
+                lambda fitted, X=X: fitted.score(X) * len(X),
+            )
+
+
+def speed():
+    """Ratios of the times of peers to ours."""
+    for name, peer, mine, theirs, value in contests():
+        seconds, lc = best_of(mine)
+        slow, fitted = timed(theirs)
+        report(name, peer, slow, seconds, lc.log_likelihood_, value(fitted))
 
 
 def report(name, peer, slow, seconds, ours_value, theirs_value):

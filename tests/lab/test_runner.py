@@ -12,7 +12,15 @@ import pytest
 
 from ciabench.errors import RunError
 from ciabench.lab.compute import workers as workers_module
-from ciabench.lab.compute.runner import BATCH_SECONDS, MOST_CELLS, SUSPECT_AFTER, JobQueue, run_cells
+from ciabench.lab.compute.runner import (
+    BATCH_SECONDS,
+    LONGEST_SECONDS,
+    MOST_BATCHES,
+    MOST_CELLS,
+    SUSPECT_AFTER,
+    JobQueue,
+    run_cells,
+)
 from ciabench.lab.compute.workers import WorkerDied, pool, prepare, run_batch
 from ciabench.lab.plan.learner import resolve
 from ciabench.lab.plan.outcome import CellOutcome
@@ -40,6 +48,17 @@ def test_batches_grow_for_fast_cells_and_shrink_for_slow_ones():
     assert len(next(batches)) == MOST_CELLS
     queue.finished(finished(next(batches), 10 * BATCH_SECONDS))
     assert len(next(batches)) == 1
+
+
+def test_many_workers_are_given_longer_batches_so_that_fewer_come_back():
+    queue = JobQueue(jobs(1_000_000))
+    batches = queue.batches()
+    for _ in range(50):
+        queue.finished(finished(next(batches), BATCH_SECONDS / 10))
+    lengths = [len(next(batches)) for _ in range(1000)]
+    assert lengths[0] in (9, 10)
+    assert lengths[200] == pytest.approx(100 / MOST_BATCHES / (BATCH_SECONDS / 10), abs=1)
+    assert lengths[-1] == pytest.approx(LONGEST_SECONDS / (BATCH_SECONDS / 10), abs=1)
 
 
 def test_jobs_are_taken_from_the_source_only_as_they_are_needed():

@@ -11,6 +11,9 @@ from ciabench.lab.plan.plan import Job, Plan
 BATCH_SECONDS = 0.3
 """Time that a batch of cells should take: long compared with sending it, short compared with a run."""
 
+MOST_BATCHES, LONGEST_SECONDS = 100, 3.0
+"""Batches that should come back per second: where there are many workers, they are given longer ones, up to a limit."""
+
 MOST_CELLS = 200
 
 SUSPECT_AFTER = 3
@@ -64,6 +67,7 @@ class JobQueue:
         self._out: dict[tuple[int, int], Job] = {}
         self._deaths: dict[tuple[int, int], int] = {}
         self._cell_seconds = BATCH_SECONDS
+        self._n_out = 0
 
     def batches(self) -> Iterator[Batch]:
         """Iterate over batches; cells taken back after a death go out first, one at a time."""
@@ -73,7 +77,8 @@ class JobQueue:
             yield self._hand_out(batch)
 
     def finished(self, cells: list[CellOutcome]) -> None:
-        """Record cells as finished."""
+        """Record the cells of a batch as finished."""
+        self._n_out -= 1
         for cell in cells:
             self._out.pop((cell.world, cell.trial), None)
             self._deaths.pop((cell.world, cell.trial), None)
@@ -85,10 +90,13 @@ class JobQueue:
             self._deaths[key] = self._deaths.get(key, 0) + 1
             (self.suspects if self._deaths[key] >= SUSPECT_AFTER else self._returned).append(job)
         self._out.clear()
+        self._n_out = 0
 
     def _hand_out(self, batch: Batch) -> Batch:
         self._out.update({(job.world, job.trial): job for job in batch})
+        self._n_out += 1
         return batch
 
     def _length(self) -> int:
-        return max(1, min(MOST_CELLS, int(BATCH_SECONDS / max(self._cell_seconds, 1e-9))))
+        seconds = min(max(BATCH_SECONDS, self._n_out / 2 / MOST_BATCHES), LONGEST_SECONDS)  # a worker has two at a time
+        return max(1, min(MOST_CELLS, int(seconds / max(self._cell_seconds, 1e-9))))
