@@ -9,6 +9,9 @@ MODEL, DIRECT = "model", "direct"
 ADAPTIVE_CELLS = 10_000
 """Cells of the largest table on which `Adaptive`, eleven fits of each of its members, takes part."""
 
+FOLDED_CELLS = 200_000
+"""Cells of the largest table on which EM's number of classes is chosen by cross-validation; beyond, it is by BIC."""
+
 
 class Way(NamedTuple):
     """A learner's way to learn, None for one that mixes both, and its name in sentences."""
@@ -23,7 +26,7 @@ LEARNERS = {
     "Perceptron": Way(DIRECT, "the averaged Perceptron"),
     "Winnow": Way(DIRECT, "Winnow"),
     "EM": Way(MODEL, "EM with two hidden classes"),
-    "EM-cv": Way(MODEL, "EM with a chosen number of hidden classes"),
+    "EM-chosen": Way(MODEL, "EM with a chosen number of hidden classes"),
     "BayesianMixture": Way(MODEL, "the Bayesian mixture"),
     "GradientBoosting": Way(DIRECT, "gradient boosting"),
     "Adaptive": Way(None, "Adaptive"),
@@ -55,13 +58,15 @@ def learners_for(attributes: pd.DataFrame, n_classes: int) -> dict[str, Any]:
         "Perceptron": _on_bits(Perceptron(variant="averaged"), n_classes),
         "Winnow": _on_bits(Winnow(n_passes="auto"), n_classes),
         "EM": EM(n_classes=2, smoothing=0.1),
-        "EM-cv": EM(n_classes="cv", smoothing=0.1, n_init=5),
+        "EM-chosen": EM(n_classes="cv", smoothing=0.1, n_init=5),
         "BayesianMixture": BayesianMixture(),
         "GradientBoosting": HistGradientBoostingClassifier(),
         "Adaptive": Adaptive(),
     }
     if attributes.size > ADAPTIVE_CELLS:
         del named["Adaptive"]
+    if attributes.size > FOLDED_CELLS:
+        named["EM-chosen"] = EM(n_classes="bic", smoothing=0.1, n_init=3)
     return named
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ciabench.columns import as_table, is_frame
+from ciabench.columns import Columns, as_table, is_frame
 from ciabench.errors import DataError, TableWarning
 from ciabench.lab.plan.registry import close_match
 from ciabench.world.table import TableByRow
@@ -62,6 +62,16 @@ class Reading:
     left_out: list[LeftOut]
     notes: list[str]
     n_missing: int
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of the columns that are kept."""
+        return list(Columns.of(self.world.attributes).kinds.values())
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The columns that are kept and, as the last one, the target as categories."""
+        return self.world.attributes.assign(**{self.target: pd.Categorical(self.world.labels)})
 
 
 def as_meant(
