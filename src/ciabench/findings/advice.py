@@ -1,4 +1,4 @@
-"""Advice on a person's own table: fit a model with hidden classes, or learn the classifier directly?"""
+"""Advice on a person's own table: whether to fit a model with hidden classes, or to learn the classifier directly."""
 
 import warnings
 from collections.abc import Sequence
@@ -56,8 +56,8 @@ class Advice:
     verdict : str
         Which way is better here, by how much, and how certain that is.
     table : DataFrame
-        Learners, the most accurate first: way, accuracy, what it is behind the best one (with a 95% interval), log-loss,
-        AUC, and seconds of a fit.
+        Learners, the most accurate first: way, accuracy, what it is behind the best one, with a 95% interval (low,
+        high), log-loss, AUC, and seconds of a fit.
     forecast : DataFrame or None
         Accuracies to be expected with twice and four times the rows, with 80% intervals.
     chances : array
@@ -89,6 +89,7 @@ class Advice:
     misfit: Misfit | None
     drawn: pd.DataFrame | None
     n_drawn: int
+    drawn_rows: int
     n_planned: int
     margin: float
 
@@ -106,7 +107,7 @@ class Advice:
     @property
     def left_out(self) -> list[tuple[str, str]]:
         """Columns that took no part, and why."""
-        return [tuple(one) for one in self.reading.left_out]
+        return [(one.column, one.reason) for one in self.reading.left_out]
 
     @property
     def table(self) -> pd.DataFrame:
@@ -176,7 +177,7 @@ def advise(
     random_state: int = 0,
     store: str | Path | None = None,
 ) -> Advice:
-    """Advise on a table: fit a model with hidden classes, or learn the classifier directly?
+    """Advise whether to fit a model with hidden classes to a table, or to learn the classifier directly.
 
     Learners of both ways are compared on paired splits of the rows, two thirds to train and one third to test, at
     growing numbers of training rows. Columns that cannot help (identifiers, constant or nearly empty ones, dates) and
@@ -277,7 +278,7 @@ def _compared(scores: Scores, reading: Reading, plan: Plan, margin: float) -> di
 
 
 def _is_as_good(behind: Interval, margin: float) -> bool:
-    """Whether what a learner is behind the best one does not matter: it is inside the margin, or small and uncertain."""
+    """Whether what a learner is behind the best one is inside the margin, or small and uncertain."""
     return behind.answer(margin) == SAME or (behind.low <= 0 and behind.difference <= margin)
 
 
@@ -316,7 +317,7 @@ def _hidden_classes(rows: pd.DataFrame, seed: int) -> Misfit:
 def _drawn(scores: Scores, drawn: Scores | None) -> dict[str, Any]:
     """Accuracies here and on drawn tables."""
     if drawn is None:
-        return {"drawn": None, "n_drawn": 0}
+        return {"drawn": None, "n_drawn": 0, "drawn_rows": 0}
     names = [name for name in scores.learners if name in drawn.learners]
     found = pd.DataFrame(
         {
@@ -325,4 +326,4 @@ def _drawn(scores: Scores, drawn: Scores | None) -> dict[str, Any]:
             "drawn": drawn.means("success")[names],
         }
     )
-    return {"drawn": found, "n_drawn": drawn.rows["trial"].nunique()}
+    return {"drawn": found, "n_drawn": drawn.rows["trial"].nunique(), "drawn_rows": int(drawn.rows["rows"].iloc[0])}

@@ -71,7 +71,8 @@ class Reading:
     @property
     def frame(self) -> pd.DataFrame:
         """The columns that are kept and, as the last one, the target as categories."""
-        return self.world.attributes.assign(**{self.target: pd.Categorical(self.world.labels)})
+        attributes: pd.DataFrame = self.world.attributes
+        return attributes.assign(**{self.target: pd.Categorical(self.world.labels)})
 
 
 def as_meant(

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 DO = {MODEL: "Fit a model", DIRECT: "Learn the classifier directly"}
 BEST = {MODEL: "the best fitted model", DIRECT: "the best direct learner"}
+KINDS = ("binary", "categorical", "numeric")
 SHOWN_PAIRS = 3
+
+FEW_SPLITS = 5
+"""With fewer splits than this, intervals are too wide to say anything."""
+
+NUMBERS = ("no", "one", "two", "three", "four")
 
 
 def points(difference: float) -> str:
@@ -62,19 +68,14 @@ def counted(number: int, noun: str) -> str:
 
 def summary(reading: Reading) -> str:
     """The table in one line."""
-    world, labels = reading.world, reading.world.labels
-    kinds = reading.kinds
-    found = ", ".join(
-        f"{kinds.count(kind)} {kind}"
-        for kind in dict.fromkeys(("binary", "categorical", "numeric", *kinds))
-        if kind in kinds
-    )
+    labels, kinds = reading.world.labels, reading.kinds
+    found = ", ".join(f"{kinds.count(kind)} {kind}" for kind in KINDS if kind in kinds)
     missing = f"; {counted(reading.n_missing, 'cell')} missing" if reading.n_missing else ""
     classes, counts = np.unique(labels, return_counts=True)
-    majority = f"{percent(counts.max() / counts.sum())} are {classes[counts.argmax()]}"
     return (
-        f"{world.name}: {counted(labels.size, 'row')}, {counted(len(kinds), 'column')} ({found}{missing}), "
-        f"{reading.target} has {len(classes)} classes, {majority}"
+        f"{reading.world.name}: {counted(labels.size, 'row')}, {counted(len(kinds), 'column')} ({found}{missing}); "
+        f"{reading.target} has {len(classes)} classes, {percent(counts.max() / labels.size)} of the rows are "
+        f"{classes[counts.argmax()]}"
     )
 
 
@@ -84,53 +85,45 @@ def left_out(reading: Reading) -> str:
 
 
 def verdict(lead: Lead, margin: float, rows: tuple[int, int]) -> str:
-    """Which way is better here, in a sentence or two."""
+    """Which way is better here, in a sentence or two; rows are those that train and test."""
     one, other = (LEARNERS[lead.representatives[way]].words for way in (lead.leader, lead.other))
-    basis = f"{counted(lead.n_splits, 'paired split')} into {rows[0]:,} and {rows[1]:,} rows"
-    if lead.n_splits == 1:
-        return (
-            f"One split is too few to tell the ways apart: in it {BEST[lead.leader]}, {one}, is {points(lead.difference)} "
-            f"points ahead of {BEST[lead.other]}, {other}."
-        )
-    interval = f"95% interval {span(lead.low, lead.high)}; {basis}"
+    first, second, ahead = BEST[lead.leader], BEST[lead.other], points(lead.difference)
+    if lead.n_splits < FEW_SPLITS:
+        few = "One split is" if lead.n_splits == 1 else f"{capital(NUMBERS[lead.n_splits])} splits are"
+        text = f"{few} too few to tell the ways apart; give it more time. So far"
+        return f"{text} {first}, {one}, is {ahead} points of accuracy ahead of {second}, {other}."
+    basis = (
+        f"95% interval {span(lead.low, lead.high)}; {lead.n_splits} paired splits into {rows[0]:,} and {rows[1]:,} rows"
+    )
     if lead.answer == LEAD:
-        little = (
-            "" if lead.difference >= margin else f" That is less than the {points(margin)} points that matter to you."
-        )
-        return (
-            f"{DO[lead.leader]}. {capital(one)} leads {BEST[lead.other]}, {other}, by {points(lead.difference)} points "
-            f"of accuracy ({interval}).{little}"
-        )
+        text = f"{DO[lead.leader]}. {capital(one)} leads {second}, {other}, by {ahead} points of accuracy ({basis})."
+        return text if lead.difference >= margin else f"{text} That is less than the {points(margin)} that matter."
     if lead.answer == SAME:
-        return (
-            f"It makes no difference that matters. {capital(BEST[lead.leader])}, {one}, and {BEST[lead.other]}, {other}, "
-            f"differ by less than {points(margin)} points of accuracy ({points(lead.difference)}; {interval})."
-        )
+        text = f"It makes no difference that matters. {capital(first)}, {one}, and {second}, {other}, are within"
+        return f"{text} {points(margin)} points of accuracy of each other (difference {ahead}, {basis})."
+    text = f"Not told apart with this many rows. {capital(first)}, {one}, is {ahead} points of accuracy ahead of"
     needed = (
-        f" If the difference stays what it is, about {lead.rows_needed:,} rows would tell." if lead.rows_needed else ""
+        f" If the difference stays what it is, about {lead.rows_needed:,} rows will tell." if lead.rows_needed else ""
     )
-    return (
-        f"Not told apart with this many rows. {capital(BEST[lead.leader])}, {one}, is {points(lead.difference)} points of "
-        f"accuracy ahead of {BEST[lead.other]}, {other} ({interval}).{needed}"
-    )
+    return f"{text} {second}, {other} ({basis}).{needed}"
 
 
 def choice(advice: "Advice") -> str:
     """What to use: the best learner, and one that is as good and simpler."""
-    best = LEARNERS[advice.best].words
-    text = f"Most accurate: {best}, {percent(advice.scores.means('success')[advice.best])} of the test rows right."
-    if LEARNERS[advice.best].way is None:
-        text = text.replace(best, f"{best}, which mixes both ways", 1)
-    if advice.simplest is not None:
-        behind = advice.behind[advice.simplest]
-        interval = f", interval {span(behind.low, behind.high)}" if behind.n_splits > 1 else ""
-        text += f" As good and simpler: {LEARNERS[advice.simplest].words} ({points(behind.difference)} points behind{interval})."
-    return text
+    best = LEARNERS[advice.best]
+    mixed = ", which mixes both ways" if best.way is None else ""
+    share = percent(advice.scores.means("success")[advice.best])
+    text = f"Most accurate: {best.words}{mixed}, right on {share} of the test rows."
+    if advice.simplest is None or advice.lead.n_splits < FEW_SPLITS:
+        return text
+    behind, simpler = advice.behind[advice.simplest], LEARNERS[advice.simplest].words
+    interval = f"95% interval {span(behind.low, behind.high)}"
+    return f"{text} As good and simpler: {simpler} ({points(behind.difference)} points behind, {interval})."
 
 
 def majority(found: Interval, best: str) -> str:
     """A warning if no learner is clearly better than the constant rule; empty otherwise."""
-    if found.low > 0:
+    if found.low > 0 or found.n_splits < FEW_SPLITS:
         return ""
     return (
         f"Nothing here is clearly better than always giving the most common answer: {LEARNERS[best].words} is "
@@ -144,8 +137,8 @@ def classes(advice: "Advice") -> str:
     if found is None:
         return ""
     shares = listed([percent(share, 0) for share in found.model.weights_])
-    text = f"The data show {counted(found.n_classes, 'hidden class')}".replace("classs", "classes")
-    text += f" ({shares} of the rows)" if found.n_classes > 1 else ""
+    several = f"{found.n_classes} hidden classes ({shares} of the rows)"
+    text = f"The data show {several if found.n_classes > 1 else 'a single hidden class'}"
     least = ", the least that 19 drawn tables can show" if found.is_alarm else ""
     test = f"(misfit test: p = {found.p_value:.2f}{least})"
     if not found.is_alarm:
@@ -162,7 +155,7 @@ def drawn(advice: "Advice") -> str:
     if table is None:
         return ""
     here, there = ({way: table.loc[table["way"] == way, column].max() for way in DO} for column in ("here", "drawn"))
-    tables = counted(advice.n_drawn, "table")
+    tables = f"{counted(advice.n_drawn, 'table')} of {advice.drawn_rows:,} rows"
     return (
         f"If these classes were the whole truth ({tables} drawn from them), the best fitted model would reach "
         f"{percent(there[MODEL])} and the best direct learner {percent(there[DIRECT])}; here they reach "
@@ -190,8 +183,8 @@ def basis(advice: "Advice") -> list[str]:
     texts = [f"{LEARNERS[name].words} failed and is left out: {why}" for name, why in advice.scores.failed.items()]
     if advice.lead.n_splits < advice.n_planned:
         texts.append(
-            f"{advice.lead.n_splits} of {counted(advice.n_planned, 'split')} were computed; more of them narrow the "
-            "intervals a little, more rows narrow them much more."
+            f"{advice.lead.n_splits} of {counted(advice.n_planned, 'split')} fit into the budget; more of them narrow "
+            "the intervals a little, more rows much more."
         )
     return [capital(text) for text in texts]
 

@@ -91,7 +91,7 @@ def _processes(jobs: int) -> Pool:
     """Pool of processes on this machine; with jobs = 1, cells run in this process."""
 
     def compute(plan: Plan, batches: Iterable[Batch], ahead: Ahead) -> Generator[list[CellOutcome], None, None]:
-        dispatched = {"one": 1, "busy": "n_jobs", "ahead": "2*n_jobs"}[ahead]
+        dispatched = {"one": "1", "busy": "n_jobs", "ahead": "2*n_jobs"}[ahead]
         with _loky(jobs):
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=dispatched, max_nbytes=None)
         finished: Any = parallel(delayed(run_batch)(plan, batch) for batch in batches)
