@@ -25,7 +25,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 
 @main.command()
-@click.argument("file", type=FILE)
+@click.argument("file")
 @click.option("--target", help="Column of the classes.")
 @click.option(
     "--budget",
@@ -45,7 +45,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option("--jobs", type=click.IntRange(min=1), help="Worker processes (default: one per core).")
 @example("ciabench advise my.csv --target y --page advice.html")
 def advise(
-    file: Path,
+    file: str,
     target: str | None,
     budget: float,
     keep: tuple[str, ...],
@@ -67,7 +67,7 @@ def advise(
 
     if target is None:
         raise click.UsageError(f"give --target, the column of the classes; {_columns(file)}.")
-    store = out / f"{file.stem}-advice.db"
+    store = out / f"{Path(file).stem}-advice.db"
     found = advise_on(
         file, target, keep=keep, leave_out=leave_out, margin=margin / 100, budget=budget,
         n_jobs=jobs or os.cpu_count() or 1, store=store,
@@ -85,7 +85,7 @@ def advise(
         click.echo(f"{store} keeps {found.lead.n_splits} splits; the same command goes on from there.")
 
 
-def _columns(file: Path) -> str:
+def _columns(file: str) -> str:
     """Names of the columns of a file."""
     from ciabench.world.table_file import read_table
     from ciabench.world.table_parts import shown_names
@@ -116,9 +116,9 @@ def show(advice: "Advice") -> None:
         say(sentence, "bold" if place == 0 else None)
     console.print()
     shown = learners_table(advice)
-    table = Table(box=None)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for column in shown.columns:
-        table.add_column(column, justify="left" if column in ("learner", "way") else "right")
+        table.add_column(column, justify="left" if column in ("learner", "way") else "right", no_wrap=True)
     for row in shown.itertuples(index=False):
         table.add_row(*map(str, row))
     console.print(table)

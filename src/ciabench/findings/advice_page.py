@@ -16,6 +16,7 @@ from ciabench.findings.advice_plot import advice_figure
 from ciabench.findings.figures import page_images
 from ciabench.findings.pages import finite, render
 from ciabench.lab.storage.provenance import environment
+from ciabench.learners.latent_class import LatentClass
 
 if TYPE_CHECKING:
     from ciabench.findings.advice import Advice
@@ -85,7 +86,7 @@ def write_page(advice: "Advice", path: str | Path) -> None:
         splits=advice.lead.n_splits,
         learners=_html(learners_table(advice)),
         forecast=None if advice.forecast is None else _html(forecast_table(advice)),
-        profiles=None if found is None else _html(found.model.profiles().round(3).reset_index()),
+        profiles=None if found is None else _html(profiles_table(found.model)),
         model_rows=None if found is None else f"{len(found.model.labels_):,}",
         largest=None if found is None else f"{found.largest_by_chance:.1f}",
         pairs=None if found is None else _html(found.pairs.head(SHOWN_PAIRS).round(1)),
@@ -148,6 +149,11 @@ def drawn_table(advice: "Advice") -> pd.DataFrame:
     assert advice.drawn is not None
     shown = advice.drawn.assign(**{column: advice.drawn[column].map(words.percent) for column in ("here", "drawn")})
     return shown.reset_index()
+
+
+def profiles_table(model: LatentClass) -> pd.DataFrame:
+    """Profiles of the hidden classes, as they are shown."""
+    return model.profiles().round(3).rename_axis(columns=None).reset_index()
 
 
 def _digits(numbers: "pd.Series[float]", digits: int) -> list[str]:

@@ -42,12 +42,13 @@ def draw_curves(advice: "Advice", ax: Axes) -> None:
             middle, low, high = (100 * own[column] for column in ("accuracy", "low", "high"))
             ends = np.array([middle - low, high - middle])
             ax.errorbar(place, middle, ends, fmt="none", ecolor=look["color"], capsize=3, linewidth=1.4, zorder=2)
-            ax.plot([sizes[-1], *place], [accuracy[-1], *middle], color=look["color"], linestyle=":", linewidth=1)
+            ax.plot([sizes[-1], *place], [accuracy[-1], *middle], color=look["color"], linewidth=0.8, alpha=0.5)
+            ax.plot(place, middle, color=look["color"], marker=look["marker"], markerfacecolor="none", linestyle="none")
     ax.axhline(100 * scores.at_full_size["constant"].mean(), color=shade(scheme, 50), linestyle="--", linewidth=0.8,
                label="most common answer", zorder=0)  # fmt: skip
     forecast = [] if advice.forecast is None else [*advice.forecast["rows"].unique()]
-    mark_sizes(ax, sizes[-1:] + forecast if forecast else sizes)
-    ax.set(xlabel="training rows", ylabel="accuracy, %", title="More rows (dotted: forecast, 80%)")
+    mark_sizes(ax, [sizes[0], sizes[-1], *forecast])
+    ax.set(xlabel="training rows", ylabel="accuracy, %", title="More rows (open: forecast, 80% interval)")
     ax.legend(loc="best")
     dress(ax)
 
@@ -64,5 +65,5 @@ def draw_behind(advice: "Advice", ax: Axes) -> None:
     ax.axvline(0, color=shade(scheme, 60), linewidth=0.8, zorder=0)
     ax.set_yticks(range(len(table)), list(table.index))
     ax.invert_yaxis()
-    ax.set(xlabel=f"points of accuracy beside {advice.best}, 95% interval (band: no matter)", title="All learners")
+    ax.set(xlabel="points of accuracy, 95% interval (grey: the margin)", title=f"All learners less {advice.best}")
     dress(ax)

@@ -139,13 +139,16 @@ def _check_names(frame: pd.DataFrame, target: str, others: Sequence[str]) -> Non
             raise DataError(f"there is no column {name!r}{guess}; there are {shown_names(frame)}.")
     if target in others:
         raise DataError(f"{target!r} is the target; it is neither kept nor left out as an attribute.")
-    if frame.empty:
-        raise DataError("there are no rows.")
+    if len(frame) < 2:
+        raise DataError("there is only one row." if len(frame) else "there are no rows.")
 
 
 def _check_classes(target: str, labels: "pd.Series[Any]") -> None:
-    """Raise if the labels are no classes."""
+    """Raise if the labels are no classes, or all the same."""
     n_classes = labels.nunique()
+    if n_classes < 2:
+        found = f"has one class only, {labels.iloc[0]!r}" if n_classes else "has no values"
+        raise DataError(f"the target {target!r} {found}; advice needs two classes.")
     if n_classes > MOST_CLASSES or (n_classes > FEW_LEVELS and labels.dtype.kind == "f" and (labels % 1 != 0).any()):
         kind = "numbers" if pd.api.types.is_numeric_dtype(labels) else "values"
         what = "name a column of classes, or cut its range into classes" if kind == "numbers" else "merge rare ones"
