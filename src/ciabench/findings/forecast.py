@@ -22,13 +22,13 @@ OFFSETS = (0.0, 0.1, 0.5)
 SHAPES: Floats = np.array(list(product(EXPONENTS, LIMITS, OFFSETS)))
 """Shapes (c, ρ, d) of curves; all are equally probable before anything is seen."""
 
-NEAR, FAR, FLOOR, LATER = 0.005, 0.05, 0.05, 0.02
+NEAR, FAR, FLOOR, LATER = 0.002, 0.04, 0.05, 0.03
 """How far curves are from power laws, relative to the last error rate plus FLOOR: NEAR at the largest size, and FAR
 times the square of the number of doublings before it; LATER, relative to the forecast, at the sizes to come."""
 
 LEAST_NOISE = 1e-3
 DRAWS = 4_000
-AGREEMENT = 0.3
+AGREEMENT = 0.4
 """Correlation of the errors of forecasts of two learners on the same table."""
 
 
@@ -89,7 +89,7 @@ def forecast(sizes: ArrayLike, errors: ArrayLike, rows: ArrayLike, *, level: flo
     >>> noise = np.random.default_rng(0).normal(0, 0.01, (15, 4))
     >>> found = forecast(sizes, 0.1 + sizes**-0.5 + noise, [400, 800])
     >>> found.median.round(2).tolist(), found.low.round(2).tolist(), found.high.round(2).tolist()
-    ([0.16, 0.14], [0.14, 0.12], [0.17, 0.16])
+    ([0.15, 0.14], [0.14, 0.12], [0.17, 0.16])
     """
     targets = np.atleast_1d(np.asarray(rows, dtype=np.float64))
     curve = _averaged(sizes, errors, targets)

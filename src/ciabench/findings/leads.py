@@ -3,7 +3,8 @@
 A way has several learners. In every split it is represented by the learner that is best on the rows outside the test
 part, as the other splits judge it, so that the choice never sees the rows on which it is judged. The differences of the
 representatives get the corrected resampled t of Nadeau & Bengio (2003): splits share most of their training rows, and
-the usual variance of a mean would be far too small.
+the usual variance of a mean would be far too small. Nor is the variance taken to be less than that of two fixed rules
+tested once on all rows, which splits that agree by chance would suggest.
 """
 
 import math
@@ -166,6 +167,7 @@ def compare_ways(
     """
     if len(ways) != 2:
         raise ParameterError(f"ways must name two ways to learn; got {len(ways)}.")
+    _check(splits)
     (first, of_first), (second, of_second) = ways.items()
     chosen = _representatives(splits, (of_first, of_second))
     found = _interval([(split, *pair) for split, pair in zip(splits, zip(*chosen, strict=True), strict=True)],
@@ -197,7 +199,13 @@ def paired(splits: Sequence[SplitHits], first: str, second: str, n_train: float,
     >>> paired([SplitHits(np.array([0, 1]), hits)] * 2, "a", "b", n_train=8).difference
     0.5
     """
+    _check(splits)
     return _interval([(split, first, second) for split in splits], n_train, level)
+
+
+def _check(splits: Sequence[SplitHits]) -> None:
+    if not splits:
+        raise DataError("there are no splits to compare learners on.")
 
 
 def _representatives(splits: Sequence[SplitHits], ways: Iterable[Sequence[str]]) -> list[list[str]]:
@@ -207,7 +215,7 @@ def _representatives(splits: Sequence[SplitHits], ways: Iterable[Sequence[str]])
     rows were ever tested, all tests count.
     """
     names = [name for way in ways for name in way]
-    n_rows = 1 + max((int(split.rows.max()) for split in splits), default=0)
+    n_rows = 1 + max(int(split.rows.max()) for split in splits)
     right, tests = np.zeros((n_rows, len(names)), dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
     for split in splits:
         right[split.rows] += np.column_stack([split.hits[name] for name in names])
@@ -222,15 +230,15 @@ def _representatives(splits: Sequence[SplitHits], ways: Iterable[Sequence[str]])
 
 def _interval(pairs: Sequence[tuple[SplitHits, str, str]], n_train: float, level: float) -> Interval:
     """Corrected resampled t of the differences between two learners, which may be others in every split."""
-    if not pairs:
-        raise DataError("there are no splits to compare learners on.")
-    differences: Floats = np.array(
-        [np.subtract(split.hits[one], split.hits[other], dtype=np.float64).mean() for split, one, other in pairs]
-    )
-    n_splits, n_test = differences.size, float(np.mean([split.rows.size for split, *_ in pairs]))
+    by_row = [np.subtract(split.hits[one], split.hits[other], dtype=np.float64) for split, one, other in pairs]
+    differences: Floats = np.array([one.mean() for one in by_row])
+    n_splits, n_test = differences.size, float(np.mean([one.size for one in by_row]))
     mean, half_width = float(differences.mean()), math.inf
     if n_splits > 1:
-        error = math.sqrt(float(differences.var(ddof=1)) * (1 / n_splits + n_test / n_train))
+        variance = float(differences.var(ddof=1)) * (1 / n_splits + n_test / n_train)
+        n_tested = np.unique(np.concatenate([split.rows for split, *_ in pairs])).size
+        of_fixed_rules = (float(np.mean([(one**2).mean() for one in by_row])) - mean**2) / n_tested
+        error = math.sqrt(max(variance, of_fixed_rules))
         half_width = float(student.ppf((1 + level) / 2, n_splits - 1)) * error
     return Interval(mean, mean - half_width, mean + half_width, n_splits, n_train + n_test)
 
