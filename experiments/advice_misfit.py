@@ -27,11 +27,12 @@ ROOT = Path(__file__).parents[1]
 SEED, N_ROWS, MISSING = 1997, 1_000, 0.1
 FAMILIES: dict[str, Any] = {
     "3 classes": CIAFamily(10, 3, 0.9),
+    "5 classes": CIAFamily(10, 5, 0.9),
     "tree(1)": TreeFamily(10, 1, 0.9),
     "tree(2)": TreeFamily(10, 2, 0.9),
 }
 MIXED = "3 classes, mixed columns"
-TABLES = {**dict.fromkeys(FAMILIES, 200), MIXED: 50}
+TABLES = {"3 classes": 200, "5 classes": 100, MIXED: 50, "tree(1)": 200, "tree(2)": 200}
 
 
 def table_of(kind: str, seed: Seed) -> Any:
@@ -100,7 +101,8 @@ def main() -> None:
     warnings.filterwarnings("ignore")
     if not options.report:
         run(options.out)
-    text = as_text(lines_of(options.out))
+    order = list(TABLES)
+    text = as_text(sorted(lines_of(options.out), key=lambda line: order.index(line["kind"])))
     print(text)
     if options.write:
         write_part("misfit", text)

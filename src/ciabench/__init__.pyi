@@ -1,4 +1,6 @@
 from .encoder import BitEncoder as BitEncoder
+from .findings.advice import Advice as Advice
+from .findings.advice import advise as advise
 from .findings.departure_figure import plot_departures as plot_departures
 from .findings.graphs import plot_network as plot_network
 from .findings.limits import plot_losses as plot_losses

@@ -3,12 +3,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from itertools import chain
 
 import psutil
 import pytest
+from joblib import parallel_config
 
 from ciabench.errors import RunError
 from ciabench.lab.compute import workers as workers_module
@@ -19,6 +21,7 @@ from ciabench.lab.compute.runner import (
     MOST_CELLS,
     SUSPECT_AFTER,
     JobQueue,
+    begun_before,
     run_cells,
 )
 from ciabench.lab.compute.workers import WorkerDied, pool, prepare, run_batch
@@ -81,6 +84,14 @@ def test_what_was_out_at_a_death_goes_out_again_first_and_at_last_is_suspected()
     assert queue.suspects == [Job(0, 0, ())]
 
 
+def test_after_the_deadline_no_job_is_begun_but_the_first(monkeypatch):
+    clock = iter([10.0, 11.0, 12.0])
+    monkeypatch.setattr("ciabench.lab.compute.runner.time.monotonic", lambda: next(clock))
+    assert [job.trial for job in begun_before(11.5, jobs(100))] == [0, 1, 2]
+    monkeypatch.setattr("ciabench.lab.compute.runner.time.monotonic", lambda: 1e9)
+    assert [job.trial for job in begun_before(11.5, jobs(100))] == [0]
+
+
 @pytest.fixture
 def plan():
     """Eight trials of a learner that needs no guard."""
@@ -96,6 +107,26 @@ def test_a_pool_that_closes_ends_its_guarded_child(plan):
         children = [child for child in psutil.Process().children() if "ciabench.lab.compute.guard" in child.cmdline()]
         assert len(children) == 1
     assert not children[0].is_running()
+
+
+def test_a_run_that_is_late_computes_one_cell(plan):
+    with pool(jobs=1) as workers:
+        cells = [cell.trial for batch in run_cells(plan, plan.jobs(), workers, time.monotonic()) for cell in batch]
+    assert cells == [0]
+
+
+@pytest.mark.parametrize(("ahead", "taken"), [("one", 1), ("busy", 3), ("ahead", 6)])
+def test_processes_are_handed_so_many_batches_at_a_time(plan, monkeypatch, ahead, taken):
+    handed = []
+    monkeypatch.setattr(workers_module, "_loky", lambda jobs: parallel_config("threading", n_jobs=jobs))
+    gate = threading.Event()
+    monkeypatch.setattr(workers_module, "run_batch", lambda plan, batch: gate.wait() and batch)
+    with pool(jobs=3) as workers:
+        found = workers(plan, (handed.append(job) or [job] for job in jobs(20)), ahead)
+        threading.Timer(0.2, lambda: (seen.append(len(handed)), gate.set())).start()
+        seen = []
+        assert len(list(found)) == 20
+    assert seen == [taken]
 
 
 @pytest.fixture
@@ -144,20 +175,23 @@ def test_a_cluster_is_given_batches_as_it_asks_for_them(dask_pool):
     taken = []
     batches = (taken.append(number) or [number] for number in range(40))
     found = []
-    for batch in dask_pool(None, batches, False):
+    for batch in dask_pool(None, batches, "ahead"):
         found += batch
         assert len(taken) <= len(found) + 2 * 2
     assert sorted(found) == list(range(40))
     taken.clear()
-    for count, _ in enumerate(dask_pool(None, (taken.append(number) or [number] for number in range(4)), True), 1):
+    for count, _ in enumerate(dask_pool(None, (taken.append(number) or [number] for number in range(4)), "one"), 1):
         assert len(taken) == count
-    stopped = dask_pool(None, ([number] for number in range(10**9)), False)
+    taken.clear()
+    for count, _ in enumerate(dask_pool(None, (taken.append(number) or [number] for number in range(4)), "busy"), 1):
+        assert len(taken) <= count - 1 + 2
+    stopped = dask_pool(None, ([number] for number in range(10**9)), "ahead")
     next(stopped)
     stopped.close()
     from hostile import LearnedError
 
     with pytest.raises(LearnedError):
-        list(dask_pool(None, [["raise"]], False))
+        list(dask_pool(None, [["raise"]], "ahead"))
 
 
 @pytest.mark.filterwarnings("default")
@@ -170,7 +204,7 @@ def test_a_batch_whose_workers_die_too_often_is_reported(cluster, monkeypatch):
         cluster.connected(1, None) as client,
         pytest.raises(WorkerDied),
     ):
-        list(cluster.pool_on(client)(None, [[1]], True))
+        list(cluster.pool_on(client)(None, [[1]], "one"))
 
 
 SCHEDULER = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--no-show"]
@@ -199,13 +233,13 @@ def test_a_cluster_without_workers_and_one_that_goes_away_are_reported(cluster, 
     monkeypatch.setattr(cluster, "LOOK_SECONDS", 0.2)
     with cluster.connected(1, address) as client:
         with pytest.raises(RunError, match="the Dask cluster has had no worker for 1 s"):
-            list(cluster.pool_on(client)(None, [[1]], False))
+            list(cluster.pool_on(client)(None, [[1]], "ahead"))
         monkeypatch.setattr(cluster, "WORKER_TIMEOUT", 60.0)
         killer = subprocess.Popen(
             [sys.executable, "-c", f"import os, time; time.sleep(2); os.kill({process.pid}, {int(signal.SIGKILL)})"]
         )
         with pytest.raises(RunError, match="the Dask cluster is gone; "):
-            list(cluster.pool_on(client)(None, [[1]], False))
+            list(cluster.pool_on(client)(None, [[1]], "ahead"))
         assert killer.wait() == 0
 
 

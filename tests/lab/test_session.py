@@ -282,3 +282,16 @@ def test_worlds_of_every_kind_run_in_one_experiment_and_are_told_apart(small, tm
     assert rows.query("learner == 'ByColour' and size == 60")["success"].min() > 0.7
     assert set(rows[rows["learner"] == "NaiveBayes"]["world"]) == set(names)
     assert counts.failed == 3 * 4 * 2
+
+
+def test_estimators_in_a_pipeline_are_seeded_by_the_trial():
+    from sklearn.pipeline import make_pipeline
+
+    from ciabench import BitEncoder, Winnow
+
+    learner = {"bits": make_pipeline(BitEncoder(), Winnow(n_members=3, subsample=0.5))}
+    first, again = (
+        learning_curve(CIAFamily(5, 2, 0.9), learner, sizes=[30], trials=4, random_state=1)["success"].tolist()
+        for _ in range(2)
+    )
+    assert first == again

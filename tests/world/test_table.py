@@ -1,4 +1,5 @@
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ from ciabench import NaiveBayes, Table, learning_curve
 from ciabench.columns import Columns
 from ciabench.errors import DataError, ParameterError, TableWarning
 from ciabench.seeds import Seed
+from ciabench.world.held_out import packed, unpacked
+from ciabench.world.table import TableByRow
 
 LABELS = np.array(["a"] * 60 + ["b"] * 30 + ["c"] * 10)
 
@@ -249,3 +252,23 @@ def test_datetime_columns_are_refused_and_order_rows(mixed):
     with pytest.raises(DataError, match="column 'day' has dates"):
         Table(mixed, target="y")
     assert Table(mixed, target="y", time="day").parameters["time"] == "day"
+
+
+def test_a_table_by_row_states_its_hits_and_is_another_world(frame):
+    plain, world = Table(frame, LABELS), TableByRow(frame, LABELS)
+    assert world.identity != plain.identity
+    task, split = world.task(Seed(("any", 0))), world.split(Seed(("any", 0)))
+    assert task.training(100)[1].tolist() == world.labels[split.training].tolist()
+    score = task.judge.score(SimpleNamespace(predict=lambda X: np.where(X["colour"] == "red", "a", "b")))
+    hits = unpacked(score.facts["hits"], split.test.size)
+    red = world.attributes["colour"].iloc[split.test] == "red"
+    assert hits.tolist() == (np.where(red, "a", "b") == world.labels[split.test]).tolist()
+    assert hits.mean() == score.success
+    assert "hits" not in plain.task(Seed(("any", 0))).judge.score(SimpleNamespace(predict=lambda X: ["a"] * 20)).facts
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 33_333])
+def test_hits_are_packed_without_loss(size):
+    hits = np.random.default_rng(size).random(size) < 0.7
+    assert unpacked(packed(hits), size).tolist() == hits.tolist()
+    assert len(packed(hits)) < size / 5 + 8

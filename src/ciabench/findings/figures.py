@@ -1,7 +1,7 @@
 """Figures as files: every world alone, overviews of all, pairs of words; computes nothing but the layout."""
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -111,17 +111,23 @@ def losses_figure(found: pd.DataFrame, rows: pd.DataFrame) -> Figure:
 
 
 def losses_images(rows: pd.DataFrame) -> dict[str, str]:
-    """The figure of losses as data URIs of SVG, for a page in light and in dark colours; none without a limit."""
+    """The figure of losses as images of a page; none without a limit."""
     if LIMIT not in set(rows["learner"]):
         return {}
-    images, found = {}, losses(rows)
+    found = losses(rows)
+    return page_images(lambda: losses_figure(found, rows))
+
+
+def page_images(draw: Callable[[], Figure]) -> dict[str, str]:
+    """A figure as data URIs of SVG, for a page in light and in dark colours."""
+    images = {}
     for name, scheme in SCHEMES.items():
         inked = ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
         labels = {"xtick.labelcolor": scheme.ink, "ytick.labelcolor": scheme.ink}
         grounds = {"axes.facecolor": scheme.paper, "figure.facecolor": scheme.paper}
         colors = {**dict.fromkeys(inked, scheme.ink), **labels, **grounds, "svg.hashsalt": name}
         with plt.style.context(["default", {**STYLE, **colors}]), BytesIO() as file:
-            figure = losses_figure(found, rows)
+            figure = draw()
             ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.06).execute(figure)
             figure.savefig(file, format="svg", metadata={"Date": None})
             plt.close(figure)

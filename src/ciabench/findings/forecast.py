@@ -28,7 +28,7 @@ times the square of the number of doublings before it; LATER, relative to the fo
 
 LEAST_NOISE = 1e-3
 DRAWS = 4_000
-AGREEMENT = 0.3
+AGREEMENT = 0.4
 """Correlation of the errors of forecasts of two learners on the same table."""
 
 

@@ -18,7 +18,7 @@ from ciabench.errors import SearchWarning
 from ciabench.latent.fit import fit_mixture
 from ciabench.learners.class_tables import bivariate_residuals
 from ciabench.learners.latent_class import LatentClass
-from ciabench.probability.product import draw
+from ciabench.probability.product import draw_like
 from ciabench.tables import next_table
 
 N_BOOTSTRAP = 19
@@ -145,10 +145,7 @@ def _tested(X: Any, model: LatentClass, n_chosen: int, rng: np.random.Generator)
 
 def _residuals_of_a_draw(model: LatentClass, table: Coded, rng: np.random.Generator) -> _Residuals:
     """Residuals of a table drawn from the model, with the cells of the given one missing, and fitted again."""
-    drawn, _ = draw(model.parameters_, table.n_rows, rng)
-    codes = np.where(table.codes == table.n_levels, table.codes, drawn.codes)
-    sample = Coded(codes, table.n_levels, np.where(np.isnan(table.numbers), np.nan, drawn.numbers))
-    counts = np.ones(table.n_rows)
+    sample, counts = draw_like(table, model.parameters_, rng), np.ones(table.n_rows)
     fitted = fit_mixture(sample, counts, model.n_classes_, random=rng, n_init=N_STARTS, init=[model.parameters_])
     residuals = bivariate_residuals(model.columns_, sample, counts, fitted.parameters)["residual"]
     return _Residuals(float(residuals.sum()), float(residuals.max()))

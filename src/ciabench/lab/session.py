@@ -72,7 +72,7 @@ def run_experiment(
         raise RunError("a scheduler is only used with the backend dask; add --backend dask, or leave it out.")
     plan = experiment.plan()
     with Store.continued(store_path(experiment, folder), experiment.spec(), plan, environment()) as store:
-        _compute(store, plan, jobs, backend, scheduler, retry_failed, part, progress)
+        compute(store, plan, jobs, backend, scheduler, retry_failed, part, progress)
         return store.counts()
 
 
@@ -147,13 +147,18 @@ def learning_curve(
 
 def run_plan(plan: Plan, path: Path, n_jobs: int, facts: Sequence[str] = ()) -> pd.DataFrame:
     """Compute the scores that a store lacks, and return its rows with facts; failures are left out, with a warning."""
-    with Store.continued(path, _spec(plan, path.stem), plan, environment()) as store:
-        _compute(store, plan, n_jobs)
+    with plan_store(plan, path) as store:
+        compute(store, plan, n_jobs)
         _warn_of_failures(list(store.failures()))
         return frame(store, facts)
 
 
-def _compute(
+def plan_store(plan: Plan, path: Path) -> Store:
+    """Store of a plan, opened to add to it."""
+    return Store.continued(path, _spec(plan, path.stem), plan, environment())
+
+
+def compute(
     store: Store,
     plan: Plan,
     jobs: int,
@@ -162,8 +167,9 @@ def _compute(
     retry_failed: bool = False,
     part: tuple[int, int] = (1, 1),
     progress: Style = "bar",
+    deadline: float | None = None,
 ) -> None:
-    """Compute the scores of a plan, or of a part of its trials, that a store lacks."""
+    """Compute the scores of a plan, or of a part of its trials, that a store lacks, as far as the deadline allows."""
     number, count = part
     total = len(range(number - 1, plan.trials, count)) * len(plan.worlds)
     complete = store.complete_cells(plan, retry_failed)
@@ -175,7 +181,7 @@ def _compute(
         pool(backend, jobs, scheduler) as workers,
         closing(store.missing(plan, retry_failed)) as missing,
         following(progress, Tally(plan, complete, total)) as show,
-        closing(run_cells(plan, _of_part(missing, part), workers)) as batches,
+        closing(run_cells(plan, _of_part(missing, part), workers, deadline)) as batches,
     ):
         for cells in batches:
             store.add(*cells)

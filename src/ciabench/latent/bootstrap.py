@@ -7,7 +7,7 @@ import numpy as np
 
 from ciabench.arrays import Coded, Floats
 from ciabench.latent.fit import Mixture
-from ciabench.probability.product import draw
+from ciabench.probability.product import draw_like
 
 FitTable = Callable[[Coded, Floats, int], Mixture]
 """A fit of a table, its counts and a number of classes, with everything else decided."""
@@ -32,11 +32,8 @@ def bootstrap_test(
     null = fit(table, counts, n_classes)
     ratio = 2 * (fit(table, counts, n_classes + 1).log_likelihood - null.log_likelihood)
     ratios = np.empty(n_bootstrap)
-    is_missing = np.isnan(table.numbers)
     for b in range(n_bootstrap):
-        drawn, _ = draw(null.parameters, table.n_rows, rng)
-        codes = np.where(table.codes == table.n_levels, table.codes, drawn.codes)
-        sample = Coded(codes, table.n_levels, np.where(is_missing, np.nan, drawn.numbers))
+        sample = draw_like(table, null.parameters, rng)
         small, large = (fit(sample, counts, k).log_likelihood for k in (n_classes, n_classes + 1))
         ratios[b] = 2 * (large - small)
     return BootstrapTest(float(ratio), ratios, float((1 + (ratios >= ratio).sum()) / (n_bootstrap + 1)))

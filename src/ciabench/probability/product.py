@@ -123,3 +123,10 @@ def draw(parameters: Parameters, size: int, rng: np.random.Generator) -> tuple[C
     else:
         noise *= np.sqrt(parameters.covariances)[hidden]
     return Coded(codes, n_levels, means.T[hidden] + noise), hidden
+
+
+def draw_like(table: Coded, parameters: Parameters, rng: np.random.Generator) -> Coded:
+    """Draw as many rows as a table has, with the same cells missing."""
+    drawn, _ = draw(parameters, table.n_rows, rng)
+    codes = np.where(table.codes == table.n_levels, table.codes, drawn.codes)
+    return Coded(codes, table.n_levels, np.where(np.isnan(table.numbers), np.nan, drawn.numbers))

@@ -1,5 +1,6 @@
 """The judge of data: rules are scored on rows that were held out."""
 
+import base64
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,15 @@ class HeldOut:
 
         For rules that have `predict_proba`, the facts include log-loss and AUC.
         """
-        accuracy = float((np.asarray(rule.predict(self._X)) == self._y).mean())
+        hits = np.asarray(rule.predict(self._X)) == self._y
+        accuracy, facts = float(hits.mean()), self._facts(rule, hits)
         room = 1 - self.constant
         if room == 0:
-            return Score(accuracy, np.nan, np.nan, self._facts(rule))
+            return Score(accuracy, np.nan, np.nan, facts)
         error = np.sqrt(accuracy * (1 - accuracy) / self._y.size)
-        return Score(accuracy, (accuracy - self.constant) / room, float(error / room), self._facts(rule))
+        return Score(accuracy, (accuracy - self.constant) / room, float(error / room), facts)
 
-    def _facts(self, rule: Any) -> Facts:
+    def _facts(self, rule: Any, hits: NDArray[np.bool_]) -> Facts:
         """Log-loss, and AUC if the classes in y are exactly those that the rule knows."""
         if getattr(rule, "predict_proba", None) is None:
             return {}
@@ -63,6 +65,32 @@ class HeldOut:
         if classes.size > 1 and np.array_equal(np.unique(self._y), classes):
             facts["auc"] = _area_under_curve(self._y, chances)
         return facts
+
+
+class HeldOutByRow(HeldOut):
+    """Judges like `HeldOut`, and states as the fact "hits" on which rows a rule is right.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> judge = HeldOutByRow(np.zeros((4, 1)), np.array(["a", "a", "b", "a"]), constant_label="a")
+    >>> facts = judge.score(SimpleNamespace(predict=lambda X: ["a", "a", "b", "b"])).facts
+    >>> facts, unpacked(facts["hits"], 4)
+    ({'hits': '4A=='}, array([ True,  True,  True, False]))
+    """
+
+    def _facts(self, rule: Any, hits: NDArray[np.bool_]) -> Facts:
+        return {**super()._facts(rule, hits), "hits": packed(hits)}
+
+
+def packed(hits: NDArray[np.bool_]) -> str:
+    """Bits as text, six of them in a letter."""
+    return base64.b64encode(np.packbits(hits).tobytes()).decode("ascii")
+
+
+def unpacked(text: str, size: int) -> NDArray[np.bool_]:
+    """The first `size` bits of a text of `packed`."""
+    return np.unpackbits(np.frombuffer(base64.b64decode(text), dtype=np.uint8), count=size).astype(np.bool_)
 
 
 def _area_under_curve(y: NDArray[Any], chances: Floats) -> float:

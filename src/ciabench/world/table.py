@@ -4,7 +4,7 @@ import hashlib
 import warnings
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ciabench.errors import DataError, ParameterError, TableWarning, check_between
 from ciabench.seeds import Seed
 from ciabench.world.base import Task, World
-from ciabench.world.held_out import HeldOut
-from ciabench.world.splits import Rows, Splitter, by_group, by_label, by_time
+from ciabench.world.held_out import HeldOut, HeldOutByRow
+from ciabench.world.splits import Rows, Split, Splitter, by_group, by_label, by_time
 from ciabench.world.table_parts import (
     attributes,
     described,
@@ -72,6 +72,8 @@ class Table(World):
     ((5, 1), {'rows': 20, 'columns': 1, 'classes': 2, 'left_out': 0, 'test_share': 0.2})
     """
 
+    _judge: ClassVar[type[HeldOut]] = HeldOut
+
     def __init__(
         self,
         X: Any,
@@ -125,6 +127,16 @@ class Table(World):
         return self._name
 
     @property
+    def attributes(self) -> Any:
+        """Rows as learners receive them."""
+        return self._X
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Labels of these rows."""
+        return self._classes[self._codes]
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Numbers of rows, columns and classes, rows left out, share of rows held out, and column they are split by."""
         n_rows, n_columns = self._X.shape
@@ -156,14 +168,18 @@ class Table(World):
         """Digest of the content; neither the name nor the file matters."""
         return {"use": "Table", "digest": self._digest, "split": list(self._split_by), "test_share": self._test_share}
 
+    def split(self, seed: Seed) -> Split:
+        """Training rows in random order and test rows of a trial, as positions among the rows that are not left out."""
+        return self._split(seed.rng("split"))
+
     def task(self, seed: Seed) -> Task:
         """Split the rows; a size larger than the training part means all of it."""
-        rows, test = self._split(seed.rng("split"))
-        y = self._classes[self._codes]
+        rows, test = self.split(seed)
+        y = self.labels
         commonest = self._classes[np.bincount(self._codes[rows]).argmax()]
         return Task(
             training=lambda size: (taken(self._X, rows[:size]), y[rows[:size]]),
-            judge=HeldOut(taken(self._X, test), y[test], constant_label=commonest),
+            judge=self._judge(taken(self._X, test), y[test], constant_label=commonest),
             classes=self._classes,
         )
 
@@ -205,6 +221,24 @@ class Table(World):
         if key == "groups":
             return partial(by_group, labels=self._codes, n_test=n_test, groups=self._order[0])
         return partial(by_time, labels=self._codes, n_test=n_test, moments=self._order[0])
+
+
+class TableByRow(Table):
+    """A table whose scores state, as the fact "hits", which of the test rows of `split` were predicted right.
+
+    Examples
+    --------
+    >>> world = TableByRow(np.arange(12)[:, None] % 4, [0, 1, 1, 0] * 3)
+    >>> world.split(Seed(("any", 0))).test.size
+    2
+    """
+
+    _judge: ClassVar[type[HeldOut]] = HeldOutByRow
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Digest of the content; rows of results that lack the fact are those of another world."""
+        return {**super().identity, "facts": "hits"}
 
 
 _PLACES = {"groups": groups_of, "time": moments_of}

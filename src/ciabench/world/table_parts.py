@@ -153,13 +153,16 @@ def _refuse_missing(column: "pd.Series[Any]", what: str) -> None:
         raise DataError(f"the column {column.name!r} has missing cells; every row needs {what}.")
 
 
-def _refuse_dates(name: Any, column: "pd.Series[Any]") -> None:
-    """Raise on a column of dates, also if they are text."""
-    is_date = column.dtype.kind in "mM"
+def has_dates(column: "pd.Series[Any]") -> bool:
+    """Whether a column holds dates or times, also if they are text."""
     if column.dtype.kind in "OTU" and column.dtype.name != "category":
         present = column.dropna().unique()
-        is_date = len(present) > 0 and all(isinstance(one, str) and DATE.fullmatch(one) for one in present)
-    if is_date:
+        return len(present) > 0 and all(isinstance(one, str) and DATE.fullmatch(one) for one in present)
+    return column.dtype.kind in "mM" or column.dtype.name.startswith("period")
+
+
+def _refuse_dates(name: Any, column: "pd.Series[Any]") -> None:
+    if has_dates(column):
         raise DataError(
             f"column {name!r} has dates; leave it out (leave_out), order the rows by it (time), or turn it into "
             "numbers or categories."

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ciabench.errors import RunError
-from ciabench.lab.compute.workers import Batch, Pool, WorkerDied, run_batch
+from ciabench.lab.compute.workers import Ahead, Batch, Pool, WorkerDied, run_batch
 from ciabench.lab.plan.outcome import CellOutcome
 from ciabench.lab.plan.plan import Plan
 
@@ -44,13 +44,14 @@ def connected(jobs: int, scheduler: str | None) -> Iterator[Any]:
 
 
 def pool_on(client: Any) -> Pool:
-    """Pool on the workers of a client: two batches per core are in flight, and more are sent as results arrive."""
+    """Pool on the workers of a client: up to two batches per core are in flight; more are sent as results arrive."""
 
-    def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellOutcome], None, None]:
+    def compute(plan: Plan, batches: Iterable[Batch], ahead: Ahead) -> Generator[list[CellOutcome], None, None]:
         source, flying, crew = iter(batches), set[Any](), Crew(client)
         try:
             while True:
-                room = (1 if one_at_a_time else 2 * max(1, crew.cores())) - len(flying)
+                cores = max(1, crew.cores())
+                room = {"one": 1, "busy": cores, "ahead": 2 * cores}[ahead] - len(flying)
                 for batch in islice(source, max(0, room)):
                     with _in_contact():
                         flying.add(client.submit(run_batch, plan, batch, pure=False))

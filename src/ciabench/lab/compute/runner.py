@@ -1,8 +1,9 @@
 """Missing cells → workers → finished cells, even if workers die."""
 
+import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice, takewhile
 
 from ciabench.lab.compute.workers import Batch, Pool, WorkerDied
 from ciabench.lab.plan.outcome import CellOutcome, failed_cell
@@ -20,8 +21,12 @@ SUSPECT_AFTER = 3
 """A cell that was out at this many deaths of workers is computed alone; if the worker dies again, it has failed."""
 
 
-def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[list[CellOutcome], None, None]:
+def run_cells(
+    plan: Plan, jobs: Iterable[Job], pool: Pool, deadline: float | None = None
+) -> Generator[list[CellOutcome], None, None]:
     """Compute jobs and yield their cells batch by batch as they finish; those lost with a worker are computed again.
+
+    After the deadline, in seconds of `time.monotonic`, no further cell is begun, except for the first.
 
     Examples
     --------
@@ -34,10 +39,10 @@ def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[list[Cel
     ...     sorted(cell.trial for cells in run_cells(plan, plan.jobs(), workers) for cell in cells)
     [0, 1, 2]
     """
-    queue = JobQueue(jobs)
+    queue = JobQueue(jobs if deadline is None else begun_before(deadline, jobs))
     while True:
         try:
-            for cells in pool(plan, queue.batches(), False):
+            for cells in pool(plan, queue.batches(), "ahead" if deadline is None else "busy"):
                 queue.finished(cells)
                 yield cells
             break
@@ -45,10 +50,16 @@ def run_cells(plan: Plan, jobs: Iterable[Job], pool: Pool) -> Generator[list[Cel
             queue.take_back()
     for job in queue.suspects:
         try:
-            for cells in pool(plan, [[job]], True):
+            for cells in pool(plan, [[job]], "one"):
                 yield cells
         except WorkerDied:
             yield [failed_cell(job, "its worker died every time it was computed.")]
+
+
+def begun_before(deadline: float, jobs: Iterable[Job]) -> Iterator[Job]:
+    """The first job, and all that are asked for before the deadline."""
+    remaining = iter(jobs)
+    return chain(islice(remaining, 1), takewhile(lambda job: time.monotonic() < deadline, remaining))
 
 
 class JobQueue:

@@ -29,7 +29,10 @@ from ciabench.lab.plan.plan import Job, Plan
 
 Backend = Literal["processes", "dask"]
 Batch = list[Job]
-Pool = Callable[[Plan, Iterable[Batch], bool], Iterator[list[CellOutcome]]]
+Ahead = Literal["one", "busy", "ahead"]
+"""Batches that are handed out at a time: one, one per worker, or two per worker, so that none has to wait."""
+
+Pool = Callable[[Plan, Iterable[Batch], Ahead], Iterator[list[CellOutcome]]]
 
 WorkerDied = BrokenProcessPool
 
@@ -39,7 +42,7 @@ _prepared: set[str] = set()
 
 @contextmanager
 def pool(backend: Backend = "processes", jobs: int = 1, scheduler: str | None = None) -> Iterator[Pool]:
-    """Open a pool of workers: a callable from (plan, batches, one_at_a_time) to finished batches in any order."""
+    """Open a pool of workers: a callable from (plan, batches, ahead) to finished batches in any order."""
     try:
         if backend == "dask":
             cluster = _cluster()
@@ -87,8 +90,8 @@ def _cluster() -> ModuleType:
 def _processes(jobs: int) -> Pool:
     """Pool of processes on this machine; with jobs = 1, cells run in this process."""
 
-    def compute(plan: Plan, batches: Iterable[Batch], one_at_a_time: bool) -> Generator[list[CellOutcome], None, None]:
-        dispatched = 1 if one_at_a_time else "2*n_jobs"
+    def compute(plan: Plan, batches: Iterable[Batch], ahead: Ahead) -> Generator[list[CellOutcome], None, None]:
+        dispatched = {"one": "1", "busy": "n_jobs", "ahead": "2*n_jobs"}[ahead]
         with _loky(jobs):
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=dispatched, max_nbytes=None)
         finished: Any = parallel(delayed(run_batch)(plan, batch) for batch in batches)

@@ -76,13 +76,17 @@ class Learner:
         return is_plain(self.params)
 
     def build(self, random_state: int) -> Any:
-        """Create an unfitted classifier; `random_state` is used unless the parameters set one."""
+        """Create an unfitted classifier; `random_state` is used unless the parameters set one.
+
+        A prototype's own random state is set, or, if it has none, those of the estimators in it.
+        """
         if self.prototype is not None:
             from sklearn.base import clone
 
             fresh = clone(self.prototype)
-            open_to_seed = fresh.get_params(deep=False).get("random_state", "fixed") is None
-            return fresh.set_params(random_state=random_state) if open_to_seed else fresh
+            own = "random_state" in fresh.get_params(deep=False)
+            states = ["random_state"] if own else [key for key in fresh.get_params() if key.endswith("__random_state")]
+            return fresh.set_params(**{key: random_state for key in states if fresh.get_params()[key] is None})
         learner_class = LEARNERS.find(self.use)
         seeded = "random_state" in parameters(learner_class) and "random_state" not in self.params
         return learner_class(**self.params, **({"random_state": random_state} if seeded else {}))
