@@ -41,7 +41,7 @@ class DrawnTable(World):
     >>> lc = LatentClass(n_init=2, random_state=0).fit(frame)
     >>> world = DrawnTable(lc.columns_, next_table(lc, frame), lc.parameters_, "paid")
     >>> X, y = world.task(Seed(("any", 0))).training(100)
-    >>> X.shape, sorted(set(y))
+    >>> X.shape, np.unique(y).tolist()
     ((32, 1), ['no', 'yes'])
     """
 
