@@ -211,7 +211,7 @@ class EM(MixtureClassifier):
         options = {"random": random, "tol": self.tol, "init": own, **self._options()}
         mixture = fit_mixture(joint, counts, n_classes, **options)
         self._set_mixture(mixture)
-        warn_of_the_search(self, mixture.is_on_floor)
+        warn_of_the_search(self, None if self._are_bits else mixture)
         return self
 
     def check_rows(self, X: ArrayLike) -> Any:

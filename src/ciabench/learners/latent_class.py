@@ -187,7 +187,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         else:
             mixture = self._fitted(table, counts, self.n_classes, random, init=own)
         self._set_mixture(mixture, table, counts)
-        warn_of_the_search(self, mixture.is_on_floor)
+        warn_of_the_search(self, mixture)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
