@@ -112,10 +112,15 @@ class Odd(World):
     ("wrong", "message"),
     [
         ({"sizes": []}, "needs at least one size"),
-        ({"sizes": [0]}, "sizes must be integers of at least 1; got 0"),
-        ({"trials": 0}, "trials must be integers of at least 1; got 0"),
+        ({"sizes": [0]}, "every one of sizes must be an integer of at least 1; got 0"),
+        ({"sizes": 100}, r"sizes must be a list of integers, such as \[10, 100\]; got 100"),
+        ({"trials": 0}, "trials must be an integer of at least 1; got 0"),
         ({"learners": {}}, "and one learner"),
-        ({"learners": {"x": BernoulliNB}}, "must be an unfitted scikit-learn classifier"),
+        ({"learners": {"x": 3}}, "learner 'x' must be an unfitted scikit-learn classifier; got 3"),
+        (
+            {"learners": [BernoulliNB]},
+            r"learner 'BernoulliNB' must be .*; got the class BernoulliNB: write BernoulliNB\(\)",
+        ),
         ({"learners": 3}, "learners must be a dict of classifiers by name, or a list; got 3"),
         ({"learners": [BernoulliNB(), BernoulliNB()]}, "two learners are called BernoulliNB"),
         ({"random_state": -1}, "random_state must be None or an integer of at least 0"),

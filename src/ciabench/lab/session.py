@@ -204,9 +204,11 @@ def _plan(
     references: Sequence[str],
 ) -> Plan:
     """Plan of a learning curve, checked."""
-    for what, value in [("trials", trials), *(("sizes", size) for size in sizes)]:
+    if not isinstance(sizes, Iterable) or isinstance(sizes, str):
+        raise ExperimentError(f"sizes must be a list of integers, such as [10, 100]; got {sizes!r}.")
+    for what, value in [("trials", trials), *(("every one of sizes", size) for size in sizes)]:
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise ExperimentError(f"{what} must be integers of at least 1; got {value!r}.")
+            raise ExperimentError(f"{what} must be an integer of at least 1; got {value!r}.")
     named = _named(learners)
     if not sizes or not named:
         raise ExperimentError("a learning curve needs at least one size and one learner.")
@@ -238,8 +240,12 @@ def _named(learners: Mapping[str, Any] | Iterable[Any]) -> tuple[Learner, ...]:
     if not isinstance(learners, Mapping):
         if not isinstance(learners, Iterable):
             raise ExperimentError(f"learners must be a dict of classifiers by name, or a list; got {learners!r}.")
-        return tuple(from_estimator(type(estimator).__name__, estimator) for estimator in learners)
+        return tuple(from_estimator(_class_of(estimator).__name__, estimator) for estimator in learners)
     return tuple(from_estimator(name, estimator) for name, estimator in learners.items())
+
+
+def _class_of(estimator: Any) -> type:
+    return estimator if isinstance(estimator, type) else type(estimator)
 
 
 def _spec(plan: Plan, name: str) -> dict[str, Any]:
