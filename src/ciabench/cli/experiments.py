@@ -163,7 +163,9 @@ def _run(
         click.echo(f"\nstopped; finished work is kept. Resume with: {command}", err=True)
         sys.exit(130)
     if progress == "full":
-        click.echo(f"{store_path(experiment, folder)}: {counts.done} scores done, {counts.failed} failed.")
+        path = store_path(experiment, folder)
+        why = f"; why: ciabench status {path}" if counts.failed else "."
+        click.echo(f"{path}: {counts.done} scores done, {counts.failed} failed{why}")
     return counts
 
 
@@ -188,6 +190,7 @@ def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "
     """Read the experiment from its file, from those that come with ciabench, or from results."""
     from ciabench.lab import shipped
     from ciabench.lab.plan import experiment as experiment_files
+    from ciabench.lab.plan.registry import close_match
     from ciabench.lab.storage.rows import spec_of
 
     if str(Path.cwd()) not in sys.path:
@@ -196,8 +199,10 @@ def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "
         known = shipped.experiments()
         found = file if file.exists() else known.get(str(file))
         if found is None:
-            names = ", ".join(known)
-            raise click.UsageError(f"{file}: there is no such file, and no such experiment among {names}.")
+            raise click.UsageError(
+                f"{file}: there is neither a file nor an experiment of that name{close_match(str(file), known)}; "
+                f"experiments are {', '.join(known)}."
+            )
         experiment = experiment_files.load(found)
     elif source is not None and file is None:
         experiment = experiment_files.validate(spec_of(source), str(source))
