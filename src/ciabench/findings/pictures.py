@@ -100,7 +100,7 @@ def plot_profiles(lc: LatentClass, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     lc : LatentClass
-        A fitted one.
+        Fitted estimator.
     ax : Axes, optional
         Where to draw (default: a new figure).
 

@@ -52,7 +52,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
     n_init : int
         Number of starts; the bootstrap test uses as many for every table.
     init : Parameters, list of Parameters, or None
-        Starts of one's own, as in `parameters_`; they take the place of as many random ones.
+        Your own starts, as in `parameters_`; they take the place of as many random ones.
     tol : float
         A restart has converged when a plain EM step gains less than this in log-likelihood.
     max_iter : int
