@@ -183,7 +183,7 @@ def first_classes(y: NDArray[Any], named: NDArray[Any] | None) -> NDArray[Any]:
     classes = two_classes(y) if named is None else named
     if named is None and classes.size == 1:
         raise DataError(
-            f"y contains only the class {classes[0]!r}; the first call of partial_fit then needs `classes`."
+            f"y contains only the class {classes.tolist()[0]!r}; the first call of partial_fit then needs `classes`."
         )
     return classes
 
