@@ -98,6 +98,13 @@ def test_learning_curve_warns_of_failures_and_leaves_them_out():
     assert rows["size"].tolist() == [10, 10]
 
 
+class Plain(World):
+    """A world that is not a dataclass, so that it has no parameters."""
+
+    def task(self, seed):
+        """Nothing to draw."""
+
+
 @dataclass(frozen=True)
 class Odd(World):
     """A world whose parameter cannot be kept."""
@@ -126,8 +133,11 @@ class Odd(World):
         ({"random_state": -1}, "random_state must be None or an integer of at least 0"),
         (
             {"world": pd.DataFrame({"x": range(1000)})},
-            r"such as CIAFamily, or \(X, y\); got a DataFrame.$",
+            r"such as CIAFamily or Table, or \(X, y\); got a DataFrame.$",
         ),
+        ({"references": "limit"}, r"references must be a list of names, such as \['limit'\]; got 'limit'"),
+        ({"references": ["limt"]}, "the reference 'limt'; offered are limit, projection"),
+        ({"world": Plain()}, r"the world Plain is not a dataclass: write @dataclass\(frozen=True\) above it"),
         ({"store": "curve.db"}, "needs a random_state"),
         ({"world": Odd()}, "the parameters of the world Odd must be plain values"),
         ({"world": Odd(np.arange(3))}, "the parameters of the world Odd.* must be plain values"),
