@@ -2,9 +2,6 @@
 
 import os
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ciabench.cli import results
-from ciabench.cli.group import FILE, SOURCE, example, main, one_line
+from ciabench.cli.group import FILE, SOURCE, example, main, warnings_in_one_line
 from ciabench.errors import TableWarning
 
 if TYPE_CHECKING:
@@ -156,7 +153,7 @@ def _run(
     from ciabench.lab.session import run_experiment, store_path
 
     try:
-        with _warnings_in_one_line():
+        with warnings_in_one_line(TableWarning):
             counts = run_experiment(experiment, folder, progress=progress, **options)
     except KeyboardInterrupt:
         command = " ".join(["ciabench", *sys.argv[1:]])
@@ -167,23 +164,6 @@ def _run(
         why = f"; why: ciabench status {path}" if counts.failed else "."
         click.echo(f"{path}: {counts.done} scores done, {counts.failed} failed{why}")
     return counts
-
-
-@contextmanager
-def _warnings_in_one_line() -> Iterator[None]:
-    """Print warnings about tables without their place in the source."""
-    show = warnings.showwarning
-
-    def show_line(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
-        if issubclass(category, TableWarning):
-            click.echo(one_line(str(message)), err=True)
-        else:
-            show(message, category, *place, **options)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show_line
-        warnings.simplefilter("always", TableWarning)
-        yield
 
 
 def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "Experiment":

@@ -5,7 +5,7 @@ import os
 
 import click
 
-from ciabench.cli.group import example, main
+from ciabench.cli.group import example, main, warnings_in_one_line
 
 
 @main.command()
@@ -33,7 +33,8 @@ def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: in
 
     pairs = [pair for name in names for pair in named_pairs(name)] or list(DEFAULT_PAIRS)
     if sentence is None:
-        rows = lab.measure(pairs, corpus, jobs or os.cpu_count() or 1)
+        with warnings_in_one_line(RuntimeWarning):
+            rows = lab.measure(pairs, corpus, jobs or os.cpu_count() or 1)
         Console().print(to_table(rows, list(lab.LEARNERS)))
         return
     if len(pairs) != 1:
