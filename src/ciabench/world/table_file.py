@@ -139,7 +139,7 @@ def _separated(path: str | Path, text: str) -> pd.DataFrame:
     if twice is not None:
         raise DataError(f"{path}: has more than one column {twice!r}; names must be unique.")
     frame = pd.read_csv(io.StringIO(text), sep=delimiter, low_memory=False, index_col=False)
-    return frame if delimiter == "," else frame.assign(**{name: _with_points(frame[name]) for name in frame})
+    return frame if delimiter == "," else pd.DataFrame({name: _with_points(frame[name]) for name in frame})
 
 
 def _with_points(column: "pd.Series[Any]") -> "pd.Series[Any]":
