@@ -129,7 +129,7 @@ def test_ctrl_c_ends_with_advice_and_the_same_command_goes_on(good):
     assert "Traceback" not in complaints
     finished = count(store)
     assert 2 <= finished < 30
-    assert f"keeps {finished} splits; the same command resumes from there." in " ".join(printed.split())
+    assert f"keeps {finished} splits; the same command goes on from there." in " ".join(printed.split())
     again = subprocess.run([*command[:-1], "0"], capture_output=True, text=True, check=True, env=os.environ)
     assert f"keeps {finished + 1} splits" in " ".join(again.stdout.split())
 

@@ -8,7 +8,6 @@ from ciabench import Table
 from ciabench.errors import DataError, TableWarning
 from ciabench.lab.plan.worlds import make_world
 from ciabench.seeds import Seed
-from ciabench.world.table_file import read_table
 
 ROWS = "age,town,y\n" + "31.5,Bath,a\n,York,b\n44,,c\n" * 5
 
@@ -42,18 +41,6 @@ def test_the_same_content_is_the_same_world_in_any_format(written, tmp_path):
     for X, y in first:
         pd.testing.assert_frame_equal(X, first[0][0])
         assert y.tolist() == first[0][1].tolist()
-
-
-@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-def test_numbers_may_have_decimal_commas_unless_the_comma_separates_cells(written, delimiter):
-    rows = ["weight,where,born,y", "1.5,a 1.5,2024-01-01,1", "-2,b,2024-01-02,2", ",c,,1"]
-    text = "\n".join(row.replace(",", delimiter).replace(".", ",") for row in rows) + "\n"
-    found = read_table(written("my.csv", text))
-    assert found["weight"].tolist()[:2] == [1.5, -2.0]
-    assert found["where"].tolist() == ["a 1,5", "b", "c"]
-    assert found["born"].tolist()[0] == "2024-01-01"
-    assert found["y"].tolist() == [1, 2, 1]
-    assert read_table(written("own.csv", 'x,y\n"1,234",1\n'))["x"].tolist() == ["1,234"]
 
 
 def test_a_changed_file_is_another_world_of_the_same_name(written):

@@ -61,7 +61,7 @@ def advise(
     FILE is a CSV or TSV file in UTF-8, or a Parquet file, with a row per case and a column of classes. Learners that
     fit a model with hidden classes are compared with direct learners of the classifier on paired splits of the rows,
     for as long as --budget says. Ctrl-C ends with the advice that the finished splits support. They are kept, and the
-    same command resumes from there.
+    same command goes on from there.
     """
     from ciabench.findings.advice import advise as advise_on
 
@@ -82,8 +82,7 @@ def advise(
         found.write_page(page)
         click.echo(f"{page}: open it in a browser.")
     if found.lead.n_splits < found.n_planned:
-        n_splits = found.lead.n_splits
-        click.echo(f"{store} keeps {n_splits} split{'s' * (n_splits > 1)}; the same command resumes from there.")
+        click.echo(f"{store} keeps {found.lead.n_splits} splits; the same command goes on from there.")
 
 
 def _columns(file: str) -> str:

@@ -2,6 +2,9 @@
 
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ciabench.cli import results
-from ciabench.cli.group import FILE, SOURCE, example, main, warnings_in_one_line
+from ciabench.cli.group import FILE, SOURCE, example, main, one_line
 from ciabench.errors import TableWarning
 
 if TYPE_CHECKING:
@@ -64,13 +67,18 @@ def run(
     are imported, which runs their code; imported modules are listed first. For files outside the current folder, and
     for --from, --allow-imports is required.
     """
+    from ciabench.lab.session import store_path
+
     experiment = _experiment(file, source, trials)
     if imports := ", ".join(experiment.imports()):
         if not (allow_imports or (file is not None and file.resolve().is_relative_to(Path.cwd()))):
             raise click.UsageError(f"{file or source}: imports {imports}; give --allow-imports if you trust them.")
         if not quiet:
             click.echo(f"{file or source}: imports {imports}.", err=True)
-    counts = _run(experiment, options.pop("out"), progress="silent" if quiet else "full", **options)
+    folder = options.pop("out")
+    counts = _run(experiment, folder, progress="silent" if quiet else "full", **options)
+    if counts.failed and not quiet:
+        click.echo(f"Why scores failed: ciabench status {store_path(experiment, folder)}")
     sys.exit(1 if counts.failed else 0)
 
 
@@ -153,17 +161,32 @@ def _run(
     from ciabench.lab.session import run_experiment, store_path
 
     try:
-        with warnings_in_one_line(TableWarning):
+        with _warnings_in_one_line():
             counts = run_experiment(experiment, folder, progress=progress, **options)
     except KeyboardInterrupt:
         command = " ".join(["ciabench", *sys.argv[1:]])
         click.echo(f"\nstopped; finished work is kept. Resume with: {command}", err=True)
         sys.exit(130)
     if progress == "full":
-        path = store_path(experiment, folder)
-        why = f"; why: ciabench status {path}" if counts.failed else "."
-        click.echo(f"{path}: {counts.done} scores done, {counts.failed} failed{why}")
+        click.echo(f"{store_path(experiment, folder)}: {counts.done} scores done, {counts.failed} failed.")
     return counts
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print warnings about tables without their place in the source."""
+    show = warnings.showwarning
+
+    def show_line(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+        if issubclass(category, TableWarning):
+            click.echo(one_line(str(message)), err=True)
+        else:
+            show(message, category, *place, **options)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show_line
+        warnings.simplefilter("always", TableWarning)
+        yield
 
 
 def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "Experiment":

@@ -2,9 +2,7 @@
 
 import inspect
 import sys
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,23 +48,6 @@ class Commands(click.Group):
 def one_line(text: str) -> str:
     """Text without line breaks and terminal control characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
-
-
-@contextmanager
-def warnings_in_one_line(kind: type[Warning]) -> Iterator[None]:
-    """Print warnings of a kind without their place in the source."""
-    show = warnings.showwarning
-
-    def show_line(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
-        if issubclass(category, kind):
-            click.echo(one_line(str(message)), err=True)
-        else:
-            show(message, category, *place, **options)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show_line
-        warnings.simplefilter("always", kind)
-        yield
 
 
 class _Mistake(click.ClickException):

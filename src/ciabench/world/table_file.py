@@ -16,9 +16,6 @@ from ciabench.world.table_parts import shown_names
 DELIMITERS = ",\t;|"
 """Characters that may separate cells; the commonest one in the first line does."""
 
-DECIMAL = re.compile(r"[+-]?\d+(,\d+)?")
-"""A number that may have a decimal comma, as spreadsheets of many languages write it."""
-
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -73,8 +70,7 @@ def _name(path: str | Path, options: dict[str, Any]) -> str:
 def read_table(path: str | Path) -> pd.DataFrame:
     r"""Read a CSV, TSV or Parquet file.
 
-    Empty cells, and those that pandas takes for missing (NA, NaN, null, None, …), are missing. Numbers may have decimal
-    commas unless the comma separates cells.
+    Empty cells, and those that pandas takes for missing (NA, NaN, null, None, …), are missing.
 
     Examples
     --------
@@ -138,13 +134,4 @@ def _separated(path: str | Path, text: str) -> pd.DataFrame:
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{path}: has more than one column {twice!r}; names must be unique.")
-    frame = pd.read_csv(io.StringIO(text), sep=delimiter, low_memory=False, index_col=False)
-    return frame if delimiter == "," else pd.DataFrame({name: _with_points(frame[name]) for name in frame})
-
-
-def _with_points(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """A column of numbers with decimal commas as numbers; any other as it is."""
-    cells = column.dropna()
-    if pd.api.types.is_numeric_dtype(column) or not cells.map(lambda cell: bool(DECIMAL.fullmatch(str(cell)))).all():
-        return column
-    return column.map(lambda cell: float(cell.replace(",", ".")), na_action="ignore").astype(float)
+    return pd.read_csv(io.StringIO(text), sep=delimiter, low_memory=False, index_col=False)
