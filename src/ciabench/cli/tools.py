@@ -35,6 +35,7 @@ def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: in
     pairs = [pair for name in names for pair in named_pairs(name)] or list(DEFAULT_PAIRS)
     if sentence is None:
         with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RuntimeWarning)
             rows = lab.measure(pairs, corpus, jobs or os.cpu_count() or 1)
         for warning in caught:
             click.echo(one_line(str(warning.message)), err=True)
