@@ -67,7 +67,8 @@ def main() -> None:
     parser.add_argument("--write", metavar="NAME", help="put the table into the page")
     options = parser.parse_args()
     table = cells(paired(options.rows))
-    text = f"{markdown(table)}\n\nTrials per cell: {table['trials'].min()} to {table['trials'].max()}.\n"
+    trials = " to ".join(f"{number}" for number in sorted({table["trials"].min(), table["trials"].max()}))
+    text = f"{markdown(table)}\n\nTrials per cell: {trials}.\n"
     print(f"{text}\n{int(np.sum(table['behind']))} of {len(table)} cells significantly more than {MARGIN} behind")
     if options.write:
         page, name = PAGE.read_text(encoding="utf-8"), options.write

@@ -142,7 +142,10 @@ def test_the_examples_of_the_help_name_files_that_exist():
 def test_failures_are_listed_and_retried(folder, one_guard):
     one_guard()  # a new child has this folder as its current one
     Path("broken").touch()
-    assert ciabench("run", "tiny.toml", "--quiet").exit_code == 1
+    failed = ciabench("run", "tiny.toml")
+    assert failed.exit_code == 1
+    assert "Why scores failed: ciabench status results/tiny.db" in failed.output
+    assert "Why" not in ciabench("run", "tiny.toml", "--quiet").output
     status = ciabench("status", "results/tiny.db")
     assert status.exit_code == 1
     assert "12 of 24 done, 12 failed" in status.output

@@ -80,7 +80,7 @@ def test_a_bad_table_gets_one_clear_line(folder, name):
     ("arguments", "message"),
     [
         (["none.csv", "--target", "y"], "none.csv: there is no such file in "),
-        (["https://example.org/a.csv", "--target", "y"], "https://example.org/a.csv: is an address; download it"),
+        (["https://example.org/a.csv", "--target", "y"], "https://example.org/a.csv: is a URL; download it"),
         (["good.csv"], "give --target, the column of the classes; good.csv has a, b, y, diagnosis."),
         (["good.csv", "--target", "z"], "good.csv: there is no column 'z'; there are a, b, y, diagnosis."),
         (["good.csv", "--target", "diagnoses"], '(did you mean "diagnosis"?)'),

@@ -15,6 +15,17 @@ def test_table_of_a_corpus(small_corpus):
     assert all(name in result.output for name in ("majority", "EM", "NaiveBayes", "Winnow", "Perceptron", "±"))
 
 
+def test_a_corpus_of_two_lines_is_too_small_and_says_so_in_one(tmp_path):
+    corpus = tmp_path / "tiny"
+    corpus.write_text("I passed it. The past is gone. He passed by.\n\nPast events passed.\n")
+    result = spelling("--pair", "passed,past", "--corpus", corpus, "--jobs", 1)
+    assert result.exit_code == 0, result.output
+    assert "nan" not in result.stdout
+    assert len(result.stderr.splitlines()) == 1
+    assert "failed and are left out; EM at size 1000000: " in result.stderr
+    assert "CorpusError: passed/past: no attribute occurs 2 times in 3 training examples." in result.stderr
+
+
 def test_a_blank_is_filled(small_corpus):
     result = spelling("--pair", "passed,past", "--corpus", small_corpus, "--try", "They ___ the law")
     lines = result.output.splitlines()

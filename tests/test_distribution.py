@@ -45,4 +45,4 @@ def test_the_paper_from_the_wheel_alone(installed, tmp_path):
 def test_an_experiment_of_ones_own_from_the_wheel_alone(installed, tmp_path):
     called(installed, "init", folder=tmp_path)
     assert "480 scores done, 0 failed" in called(installed, "run", "mine.toml", folder=tmp_path)
-    assert "fig1.png" in called(installed, "figures", "results/mine.db", folder=tmp_path)
+    assert "figures, as PNG" in called(installed, "figures", "results/mine.db", folder=tmp_path)

@@ -74,7 +74,7 @@ def test_an_experiment_runs_and_is_drawn_by_its_name(empty_folder):
     result = run("run", "paper", "--trials", "1")
     assert result.exit_code == 0, result.output
     assert "results/paper.db: 162 scores done" in result.output
-    assert "fig1.png" in run("figures", "paper").output
+    assert "results/figures: 7 figures, as PNG, SVG and PDF" in run("figures", "paper").output
     assert Path("results/figures/overview.png").exists()
     assert len(read("results/paper.db").rows) == 162
 
@@ -83,7 +83,7 @@ def test_a_file_comes_before_an_experiment_of_the_same_name(empty_folder):
     Path("paper").write_text("name = 1")
     assert run("run", "paper").exit_code == 2
     shutil.copy(ROOT / "results" / "reference" / "spelling.csv.gz", "spelling")
-    assert "spelling: file is not a database" in run("status", "spelling").output
+    assert "spelling: is neither a store nor an exported table" in run("status", "spelling").output
 
 
 def test_without_results_a_name_means_the_reference_rows_and_says_so(empty_folder):
@@ -111,7 +111,8 @@ def test_a_table_is_not_exported_again(empty_folder):
 def test_what_is_neither_a_file_nor_an_experiment_is_answered_with_the_names_of_experiments(empty_folder):
     result = run("run", "papers")
     assert result.exit_code == 2
-    assert f"papers: there is no such file, and no such experiment among {', '.join(EXPERIMENTS)}." in result.output
+    assert 'papers: there is neither a file nor an experiment of that name (did you mean "paper"?); ' in result.output
+    assert f"; experiments are {', '.join(EXPERIMENTS)}." in result.output
 
 
 def test_reference_rows_are_those_of_the_repository():

@@ -86,7 +86,7 @@ def test_foreign_files_are_refused_with_the_reason(tmp_path, finished):
     picture, foreign = tmp_path / "picture", tmp_path / "foreign.db"
     picture.write_bytes(bytes(range(256)) * 20)
     sqlite3.connect(foreign).execute("CREATE TABLE t (x)").connection.close()
-    for suffix, reason in ((".db", "file is not a database"), (".csv", "as a table"), (".toml", "is not UTF-8"),
+    for suffix, reason in ((".db", "is neither a store nor"), (".csv", "as a table"), (".toml", "is not UTF-8"),
                            (".json", "is not JSON")):  # fmt: skip
         path = picture.rename(picture.with_suffix(suffix))
         picture = path

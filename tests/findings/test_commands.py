@@ -29,7 +29,7 @@ def own_table(made_rows, tmp_path):
 def test_figures_are_drawn_from_a_table(table, tmp_path):
     result = ciabench("figures", table, "--out", tmp_path / "figures")
     assert result.exit_code == 0, result.output
-    assert "files, " in result.output
+    assert "figures: 2 figures, as PNG, SVG and PDF, with the data as CSV." in result.output
     assert (tmp_path / "figures" / "overview.svg").stat().st_size > 5_000
 
 

@@ -41,7 +41,7 @@ def test_trials_that_one_learner_lacks_are_left_out(made_rows):
 
 
 def test_unknown_learner_is_named_with_those_there_are(made_rows):
-    with pytest.raises(StoreError, match="no rows of a learner called 'Winow'; there are EM"):
+    with pytest.raises(StoreError, match="no rows of a learner called 'Winow'; the learners are EM"):
         paired_differences(made_rows({"EM": {100: 0.8}}), "EM", "Winow")
 
 

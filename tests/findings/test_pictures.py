@@ -6,8 +6,20 @@ from matplotlib.colors import to_hex, to_rgb
 from sklearn.exceptions import NotFittedError
 
 import ciabench
-from ciabench import EM, CIAFamily, CIAModel, Scorer, learner_colors, plot_difference, plot_model, plot_restarts
-from ciabench.errors import StoreError
+from ciabench import (
+    EM,
+    CIAFamily,
+    CIAModel,
+    NaiveBayes,
+    Scorer,
+    learner_colors,
+    plot_chains,
+    plot_difference,
+    plot_model,
+    plot_profiles,
+    plot_restarts,
+)
+from ciabench.errors import ParameterError, StoreError
 from ciabench.findings.curves import paired_differences
 from ciabench.findings.looks import contrast
 
@@ -52,6 +64,20 @@ def test_restarts_end_at_their_likelihoods(em):
     assert ax.get_title().startswith(f"{em.n_best_reproduced_} of 8 restarts reach the best")
     with pytest.raises(NotFittedError):
         plot_restarts(EM())
+
+
+@pytest.mark.parametrize(
+    ("plot", "value", "expected"),
+    [
+        (plot_model, CIAFamily(10, 2, 0.9), "CIAModel; got CIAFamily"),
+        (plot_restarts, NaiveBayes(), "EM or LatentClass or BeliefNetwork; got NaiveBayes"),
+        (plot_chains, EM(), "BayesianMixture; got EM"),
+        (plot_profiles, EM(), "LatentClass; got EM"),
+    ],
+)
+def test_a_picture_of_something_else_is_refused(plot, value, expected):
+    with pytest.raises(ParameterError, match=f"this picture needs a fitted or drawn {expected}"):
+        plot(value)
 
 
 def test_pictures_go_onto_given_axes_in_the_style_of_the_user(em, made_rows):

@@ -115,7 +115,7 @@ def test_a_damaged_part_is_refused(parts, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seed": 8}, "has seed 8, but"),
+        ({"seed": 8}, "has seed 8, but .* has seed .*; only one seed can be merged"),
         (
             {"learners": [{"use": "sklearn.naive_bayes:BernoulliNB", "name": "bayes", "alpha": 2.0}]},
             "'bayes' has other",

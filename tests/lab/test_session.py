@@ -98,6 +98,13 @@ def test_learning_curve_warns_of_failures_and_leaves_them_out():
     assert rows["size"].tolist() == [10, 10]
 
 
+class Plain(World):
+    """A world that is not a dataclass, so that it has no parameters."""
+
+    def task(self, seed):
+        """Nothing to draw."""
+
+
 @dataclass(frozen=True)
 class Odd(World):
     """A world whose parameter cannot be kept."""
@@ -112,17 +119,25 @@ class Odd(World):
     ("wrong", "message"),
     [
         ({"sizes": []}, "needs at least one size"),
-        ({"sizes": [0]}, "sizes must be integers of at least 1; got 0"),
-        ({"trials": 0}, "trials must be integers of at least 1; got 0"),
+        ({"sizes": [0]}, "every one of sizes must be an integer of at least 1; got 0"),
+        ({"sizes": 100}, r"sizes must be a list of integers, such as \[10, 100\]; got 100"),
+        ({"trials": 0}, "trials must be an integer of at least 1; got 0"),
         ({"learners": {}}, "and one learner"),
-        ({"learners": {"x": BernoulliNB}}, "must be an unfitted scikit-learn classifier"),
+        ({"learners": {"x": 3}}, "learner 'x' must be an unfitted scikit-learn classifier; got 3"),
+        (
+            {"learners": [BernoulliNB]},
+            r"learner 'BernoulliNB' must be .*; got the class BernoulliNB: write BernoulliNB\(\)",
+        ),
         ({"learners": 3}, "learners must be a dict of classifiers by name, or a list; got 3"),
         ({"learners": [BernoulliNB(), BernoulliNB()]}, "two learners are called BernoulliNB"),
         ({"random_state": -1}, "random_state must be None or an integer of at least 0"),
         (
             {"world": pd.DataFrame({"x": range(1000)})},
-            r"such as CIAFamily, or \(X, y\); got a DataFrame.$",
+            r"such as CIAFamily or Table, or \(X, y\); got a DataFrame.$",
         ),
+        ({"references": "limit"}, r"references must be a list of names, such as \['limit'\]; got 'limit'"),
+        ({"references": ["limt"]}, "the reference 'limt'; offered are limit, projection"),
+        ({"world": Plain()}, r"the world Plain is not a dataclass: write @dataclass\(frozen=True\) above it"),
         ({"store": "curve.db"}, "needs a random_state"),
         ({"world": Odd()}, "the parameters of the world Odd must be plain values"),
         ({"world": Odd(np.arange(3))}, "the parameters of the world Odd.* must be plain values"),

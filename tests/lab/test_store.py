@@ -165,7 +165,7 @@ def test_what_is_not_a_store_is_refused(tmp_path, opened):
     shutil.copy(tmp_path / "small.db", newer)
     sqlite3.connect(newer).execute("PRAGMA user_version = 99").connection.close()
     for path, reason in (
-        (foreign, "not a ciabench store"), (text, "not a database"), (cut, "malformed"),
+        (foreign, "not a ciabench store"), (text, "is neither a store nor"), (cut, "malformed"),
         (newer, "newer ciabench"), (tmp_path, "is a folder"), (tmp_path / "none.db", "no such file"),
     ):  # fmt: skip
         with pytest.raises(StoreError, match=reason), Store(path) as store:

@@ -109,5 +109,5 @@ def test_curves_of_a_frame_have_log_loss_and_auc_on_request(frame):
     assert [line.get_label() for line in plot_curves(rows, y="success").lines][-1] == "constant rule"
     with pytest.raises(StoreError, match="there is no log_loss in these rows"):
         plot_curves(rows.drop(columns="log_loss"), y="log_loss")
-    with pytest.raises(ExperimentError, match="facts may be 'log_loss' and 'auc'; got"):
+    with pytest.raises(ExperimentError, match="facts must be a list of 'log_loss' and 'auc', or of one; got"):
         learning_curve(table, learners, sizes=[80], trials=3, facts=["loss"])

@@ -112,7 +112,7 @@ def test_a_single_member_has_all_the_weight():
     [
         ([], r"members must be a list of \(name, classifier\); got \[\]"),
         ([NaiveBayes()], "must be a list of"),
-        ([("a", NaiveBayes()), ("a", EM())], "'a' is there twice"),
+        ([("a", NaiveBayes()), ("a", EM())], "'a' occurs twice"),
         ([("perceptron", Perceptron())], "must have predict_proba; 'perceptron', a Perceptron, has none"),
         ([("svc", SVC())], "must have predict_proba"),
     ],

@@ -358,7 +358,7 @@ def test_tables_keep_the_order_of_parents(tmp_path):
 
 
 def test_a_file_that_does_not_exist():
-    with pytest.raises(ModelError, match=r"nowhere\.bif cannot be read"):
+    with pytest.raises(ModelError, match=r"nowhere\.bif: cannot be read; No such file"):
         BeliefNetwork.from_bif("nowhere.bif")
 
 

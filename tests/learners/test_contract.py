@@ -229,6 +229,13 @@ def test_facts_are_fitted_numbers(learner, data):
 
 
 @every_learner_of_bits
+def test_a_threshold_is_a_number(learner):
+    for threshold in (True, "mean"):
+        with pytest.raises(ParameterError, match=f"binarize must be None or a number.*; got {threshold!r}"):
+            learner(binarize=threshold).fit([[0, 1], [1, 0]], [0, 1])
+
+
+@every_learner_of_bits
 def test_binarize_is_thresholding(learner, data):
     X, y = data
     values = np.random.default_rng(0).random(X.shape) + X

@@ -173,7 +173,7 @@ def test_starts_that_are_none_are_refused(init, match):
 
 
 def test_starts_need_a_number_of_classes():
-    with pytest.raises(ParameterError, match="init is of a fixed number of classes, and n_classes is 'bic'"):
+    with pytest.raises(ParameterError, match="init fixes the number of classes, but n_classes is 'bic'"):
         EM(init=([1.0], [[0.5], [0.5]]), n_classes="bic").fit([[0], [1]], [0, 1])
 
 

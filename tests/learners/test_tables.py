@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from ciabench import EM, LatentClass, NaiveBayes
-from ciabench.errors import BoundaryWarning, DataError, LevelWarning
+from ciabench.errors import BoundaryWarning, DataError, FloorWarning, LevelWarning
 from ciabench.latent.information import free_entries, information, moved
 from ciabench.probability import bernoulli
 from ciabench.probability.product import log_joint
@@ -42,6 +42,23 @@ def test_the_lectures_counts():
     assert (high[0], low[1]) == (0, 10 / 40)
     assert NaiveBayes().fit(table, y).parameters_.weights[0] == pytest.approx(15 / 55, abs=1e-15)
     assert NaiveBayes().fit(table, y).parameters_.tables[0][0, 0] == pytest.approx(1 / 18, abs=1e-15)
+
+
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+@pytest.mark.parametrize("learner", [EM, LatentClass])
+def test_a_code_for_missing_numbers_is_named(learner, covariance):
+    rng = np.random.default_rng(0)
+    income = np.where(rng.random(200) < 0.15, -99, rng.normal(30, 5, 200).round(1))
+    survey = pd.DataFrame({"married": rng.integers(0, 2, 200), "age": rng.normal(45, 9, 200), "income": income})
+    clf = learner(n_init=3, covariance=covariance, random_state=0)
+    with pytest.warns(FloorWarning, match="such as 'income' near -99; if that value means missing, replace it with"):
+        clf.fit(survey, rng.integers(0, 2, 200))
+
+
+def test_columns_that_determine_each_other_are_not_taken_for_a_code():
+    rows = np.random.default_rng(0).normal(size=(200, 2)) @ [[1, 0, 2], [0, 1, 0]]
+    with pytest.warns(FloorWarning, match="one numeric column is almost determined by others"):
+        LatentClass(n_init=3, covariance="full", random_state=0).fit(rows)
 
 
 def test_the_lectures_table():

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, roc_auc_score
 
-from ciabench import CIAFamily, HeldOut, Scorer
-from ciabench.errors import RuleError
+from ciabench import CIAFamily, HeldOut, Scorer, departure
+from ciabench.errors import ParameterError, RuleError
 from ciabench.world import bit_model
 from ciabench.world import model as model_module
 from ciabench.world.scoring import BLOCK_DRAWS
@@ -121,6 +121,12 @@ def test_scores_are_unbiased_against_simulation_of_the_target(model):
 def test_a_rule_that_does_not_return_classes_is_refused(rule, message):
     with pytest.raises(RuleError, match=message):
         Scorer(CIAFamily(10, 2, 0.9).draw(rng=0)).score(rule)
+
+
+@pytest.mark.parametrize("ask", [Scorer, departure])
+def test_a_family_is_not_a_model(ask):
+    with pytest.raises(ParameterError, match=r"model must be a model, such as family\.draw\(rng\); got a CIAFamily"):
+        ask(CIAFamily(10, 2, 0.9))
 
 
 @pytest.mark.parametrize("n", [10, 75])

@@ -188,7 +188,7 @@ def test_rows_without_label_and_classes_with_one_row_are_left_out_and_named(mixe
         world = Table(mixed, target="y", leave_out="day", name="my.csv")
     assert [str(one.message) for one in caught] == [
         "my.csv: 2 of 60 rows are left out: the target 'y' is missing there.",
-        "my.csv: classes with one row are left out, for they cannot be in training and test: 'rare'.",
+        "my.csv: classes with one row are left out, because they cannot be in both training and test: 'rare'.",
     ]
     assert (world.parameters["rows"], world.parameters["left_out"], world.parameters["classes"]) == (57, 3, 3)
     X, y = world.task(Seed((0,))).training(1000)
@@ -227,7 +227,7 @@ def test_by_time_all_training_rows_are_earlier_and_cuts_differ(mixed):
     ({"target": "y"}, "column 'day' has dates; leave it out (leave_out), order the rows by it (time), or turn it"),
     ({"target": "y", "groups": "town"}, "the column 'town' has missing cells; every row needs a group."),
     ({"target": "y", "time": "town"}, "the column 'town' has missing cells; every row needs a time."),
-    ({"target": "town", "time": "y"}, "the column 'y' orders no rows: it has neither numbers nor dates"),
+    ({"target": "town", "time": "y"}, "the column 'y' cannot order the rows: it has neither numbers nor dates"),
     ({"target": "y", "groups": "clinic", "time": "day"}, "rows are split by groups or by time, not by both."),
     ({"target": "y", "groups": "y"}, "the column 'y' is named twice"),
     ({"y": [1] * 60, "target": "y"}, "give the labels either as y, or as target"),

@@ -98,7 +98,7 @@ def test_what_is_no_table_is_refused_in_one_line(written, case):
 
 @pytest.mark.parametrize(("path", "message"), [
     ("none.csv", "none.csv: there is no such file in "),
-    ("https://example.org/my.csv", "https://example.org/my.csv: is an address; download it, and give the file."),
+    ("https://example.org/my.csv", "https://example.org/my.csv: is a URL; download it and give the file."),
     (".", ".: cannot be read; Is a directory."),
     ("", "path must name a CSV, TSV or Parquet file; got ''."),
     (3, "path must name a CSV, TSV or Parquet file; got 3."),

@@ -67,13 +67,18 @@ def run(
     are imported, which runs their code; imported modules are listed first. For files outside the current folder, and
     for --from, --allow-imports is required.
     """
+    from ciabench.lab.session import store_path
+
     experiment = _experiment(file, source, trials)
     if imports := ", ".join(experiment.imports()):
         if not (allow_imports or (file is not None and file.resolve().is_relative_to(Path.cwd()))):
             raise click.UsageError(f"{file or source}: imports {imports}; give --allow-imports if you trust them.")
         if not quiet:
             click.echo(f"{file or source}: imports {imports}.", err=True)
-    counts = _run(experiment, options.pop("out"), progress="silent" if quiet else "full", **options)
+    folder = options.pop("out")
+    counts = _run(experiment, folder, progress="silent" if quiet else "full", **options)
+    if counts.failed and not quiet:
+        click.echo(f"Why scores failed: ciabench status {store_path(experiment, folder)}")
     sys.exit(1 if counts.failed else 0)
 
 
@@ -85,7 +90,7 @@ def run(
 def paper(out: Path, jobs: int | None, trials: int | None) -> None:
     """Reproduce the paper: experiments, figures, claims, web page.
 
-    The limit of learning, which takes an hour to compute, is that of the committed reference (`limit.csv`).
+    The limit of learning, which takes two hours to compute, is that of the committed reference (`limit.csv`).
     Results, figures/, claims.md, claims.json and report.html are written to the result folder; an interrupted command
     resumes where it left off. The exit code does not depend on the verdicts; see `ciabench claims` for that.
     """
@@ -188,6 +193,7 @@ def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "
     """Read the experiment from its file, from those that come with ciabench, or from results."""
     from ciabench.lab import shipped
     from ciabench.lab.plan import experiment as experiment_files
+    from ciabench.lab.plan.registry import close_match
     from ciabench.lab.storage.rows import spec_of
 
     if str(Path.cwd()) not in sys.path:
@@ -196,8 +202,10 @@ def _experiment(file: Path | None, source: Path | None, trials: int | None) -> "
         known = shipped.experiments()
         found = file if file.exists() else known.get(str(file))
         if found is None:
-            names = ", ".join(known)
-            raise click.UsageError(f"{file}: there is no such file, and no such experiment among {names}.")
+            raise click.UsageError(
+                f"{file}: there is neither a file nor an experiment of that name{close_match(str(file), known)}; "
+                f"experiments are {', '.join(known)}."
+            )
         experiment = experiment_files.load(found)
     elif source is not None and file is None:
         experiment = experiment_files.validate(spec_of(source), str(source))

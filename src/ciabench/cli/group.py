@@ -14,7 +14,7 @@ from ciabench.errors import CIABenchError
 FIRST_STEPS = """\
 ciabench: when to fit a model with a hidden variable, and when to learn the classifier directly.
 
-  ciabench advise FILE   which of the two to do with a table of your own
+  ciabench advise FILE   compare both ways on a table of your own
   ciabench paper         reproduce the paper: run its experiments, draw its figures, test its claims
   ciabench experiments   list the experiments that come with ciabench
   ciabench init          write mine.toml, an experiment of your own to edit and run

@@ -195,7 +195,8 @@ def draw(rows: "pd.DataFrame", folder: Path, y: str = "t") -> None:
     from ciabench.findings.figures import write_figures, write_measure
 
     written = write_figures(rows, folder) if y == "t" else write_measure(rows, folder, y)
-    click.echo(f"{folder}: {len(written)} files, {written[0].name} to {written[-1].name}.")
+    n_figures = len({file.stem for file in written})
+    click.echo(f"{folder}: {n_figures} figure{'s' * (n_figures > 1)}, as PNG, SVG and PDF, with the data as CSV.")
 
 
 def judge(rows: "pd.DataFrame", json_file: Path | None, markdown_file: Path | None) -> "list[Finding]":

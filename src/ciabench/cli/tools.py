@@ -2,10 +2,11 @@
 
 import json
 import os
+import warnings
 
 import click
 
-from ciabench.cli.group import example, main
+from ciabench.cli.group import example, main, one_line
 
 
 @main.command()
@@ -33,7 +34,11 @@ def spelling(names: tuple[str, ...], corpus: str, sentence: str | None, jobs: in
 
     pairs = [pair for name in names for pair in named_pairs(name)] or list(DEFAULT_PAIRS)
     if sentence is None:
-        rows = lab.measure(pairs, corpus, jobs or os.cpu_count() or 1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RuntimeWarning)
+            rows = lab.measure(pairs, corpus, jobs or os.cpu_count() or 1)
+        for warning in caught:
+            click.echo(one_line(str(warning.message)), err=True)
         Console().print(to_table(rows, list(lab.LEARNERS)))
         return
     if len(pairs) != 1:

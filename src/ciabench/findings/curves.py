@@ -139,7 +139,7 @@ def paired_trials(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     for learner in (first, second):
         if learner not in wide:
             known = ", ".join(sorted(rows["learner"].unique()))
-            raise StoreError(f"no rows of a learner called {learner!r}; there are {known}.")
+            raise StoreError(f"no rows of a learner called {learner!r}; the learners are {known}.")
     wide = wide.loc[list(dict.fromkeys(chosen[WORLD]))]
     return wide.assign(difference=wide[first] - wide[second]).dropna()
 

@@ -24,7 +24,7 @@ def plot_pairs(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     rows : DataFrame
-        Results on pairs of words, as `learning_curve` or a store gives them; other rows are left out.
+        Results on pairs of words, as returned by `learning_curve` or read from a store; other rows are left out.
     ax : Axes, optional
         Where to draw (default: a new figure).
 

@@ -58,7 +58,7 @@ def plot_curves(rows: pd.DataFrame, ax: Axes | None = None, *, y: str = "t") -> 
     Parameters
     ----------
     rows : DataFrame
-        Results of one world, as `learning_curve` or a store gives them.
+        Results of one world, as returned by `learning_curve` or read from a store.
     ax : Axes, optional
         Where to draw (default: a new figure).
     y : {"t", "success", "log_loss", "auc"}

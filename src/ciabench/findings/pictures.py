@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
+from ciabench.errors import ParameterError
 from ciabench.findings import paper
 from ciabench.findings.curves import paired_differences
 from ciabench.findings.looks import (
@@ -24,10 +25,14 @@ from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.view import WORLD
 from ciabench.latent.fit import REPRODUCED
 from ciabench.learners.bayesian_mixture import BayesianMixture
+from ciabench.learners.belief_network import BeliefNetwork
 from ciabench.learners.em import EM
 from ciabench.learners.latent_class import LatentClass
 from ciabench.world.model import CIAModel
 from ciabench.world.scoring import Scorer
+
+TRACED = EM, LatentClass, BeliefNetwork
+"""Estimators that keep the path of every restart."""
 
 MOST_ABOVE = 3
 """Largest number of worlds that a legend above the axes names."""
@@ -100,7 +105,7 @@ def plot_profiles(lc: LatentClass, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     lc : LatentClass
-        A fitted one.
+        Fitted estimator.
     ax : Axes, optional
         Where to draw (default: a new figure).
 
@@ -115,6 +120,7 @@ def plot_profiles(lc: LatentClass, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['channel = app', 'channel = shop', 'new = 0', 'new = 1']
     """
+    _check_kind(lc, LatentClass)
     check_is_fitted(lc)
     table, numeric = lc.profiles(), {column.name for column in lc.columns_.numeric}
     shown = table[[key[0] != "class" and not (key[0] in numeric and key[1] == "sd") for key in table.index]]
@@ -156,6 +162,7 @@ def plot_model(model: CIAModel, ax: Axes | None = None) -> Axes:
     >>> plot_model(model).get_title()
     'difficulty 0.800, headroom 0.240'
     """
+    _check_kind(model, CIAModel)
     ax = _new() if ax is None else ax
     places = np.append(1 - max(1.5, model.n / 10), np.arange(1, model.n + 1))
     scheme = scheme_of(ax)
@@ -193,7 +200,8 @@ def plot_restarts(em: EM, ax: Axes | None = None) -> Axes:
     >>> plot_restarts(EM(n_init=5, random_state=0).fit(X, y)).get_ylabel()
     'log-likelihood'
     """
-    check_is_fitted(em, "restart_paths_")
+    _check_kind(em, *TRACED)
+    check_is_fitted(em)
     ax = _new() if ax is None else ax
     ends = np.array([path[-1] for path in em.restart_paths_])
     reached = ends > ends.max() - REPRODUCED
@@ -231,6 +239,7 @@ def plot_chains(mixture: BayesianMixture, ax: Axes | None = None) -> Axes:
     >>> plot_chains(BayesianMixture(random_state=0).fit(X, y)).get_xlabel()
     'sweep'
     """
+    _check_kind(mixture, BayesianMixture)
     check_is_fitted(mixture, "log_likelihoods_")
     ax = _new() if ax is None else ax
     scheme, paths, begin = scheme_of(ax), mixture.log_likelihoods_, mixture.n_sweeps_ // 2
@@ -244,6 +253,13 @@ def plot_chains(mixture: BayesianMixture, ax: Axes | None = None) -> Axes:
     state = "settled" if mixture.converged_ else "not settled"
     ax.set_title(f"{len(paths)} chains, {state} after {mixture.n_sweeps_} sweeps, R̂ = {mixture.r_hat_:.2f}")
     return dress(ax)
+
+
+def _check_kind(value: object, *kinds: type) -> None:
+    """Refuse what has no such picture."""
+    if not isinstance(value, kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise ParameterError(f"this picture needs a fitted or drawn {expected}; got {type(value).__name__}.")
 
 
 def _new(height: float | None = None) -> Axes:

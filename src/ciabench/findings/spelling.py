@@ -146,4 +146,5 @@ def _p_value(leads: Any) -> float:
 
 def _cell(measured: "pd.Series[Any]", is_reached_once: bool) -> str:
     mark = ("*" if measured["lead"] > 0 else "°") if measured["p"] < SIGNIFICANT else " "
-    return f"{100 * measured['accuracy']:.1f}±{100 * measured['error']:.1f}{mark}{'†' if is_reached_once else ' '}"
+    error = "" if np.isnan(measured["error"]) else f"±{100 * measured['error']:.1f}"
+    return f"{100 * measured['accuracy']:.1f}{error}{mark}{'†' if is_reached_once else ' '}"

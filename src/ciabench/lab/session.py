@@ -131,7 +131,7 @@ def learning_curve(
     if store is not None and random_state is None:
         raise ExperimentError("a curve kept in a store needs a random_state, so that the next call can resume it.")
     if any(fact not in JUDGED for fact in facts):
-        raise ExperimentError(f"facts may be {' and '.join(map(repr, JUDGED))}; got {facts!r}.")
+        raise ExperimentError(f"facts must be a list of {' and '.join(map(repr, JUDGED))}, or of one; got {facts!r}.")
     plan = _plan(world, learners, sizes, trials, random_state, references)
     if store is None:
         with TemporaryDirectory() as folder:
@@ -204,9 +204,13 @@ def _plan(
     references: Sequence[str],
 ) -> Plan:
     """Plan of a learning curve, checked."""
-    for what, value in [("trials", trials), *(("sizes", size) for size in sizes)]:
+    if not isinstance(sizes, Iterable) or isinstance(sizes, str):
+        raise ExperimentError(f"sizes must be a list of integers, such as [10, 100]; got {sizes!r}.")
+    for what, value in [("trials", trials), *(("every one of sizes", size) for size in sizes)]:
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise ExperimentError(f"{what} must be integers of at least 1; got {value!r}.")
+            raise ExperimentError(f"{what} must be an integer of at least 1; got {value!r}.")
+    if isinstance(references, str):
+        raise ExperimentError(f"references must be a list of names, such as ['limit']; got {references!r}.")
     named = _named(learners)
     if not sizes or not named:
         raise ExperimentError("a learning curve needs at least one size and one learner.")
@@ -230,7 +234,9 @@ def _world(world: Any) -> World:
         return world
     if isinstance(world, tuple) and len(world) == 2:
         return Table(*world)
-    raise ExperimentError(f"world must be a World, such as CIAFamily, or (X, y); got a {type(world).__name__}.")
+    raise ExperimentError(
+        f"world must be a World, such as CIAFamily or Table, or (X, y); got a {type(world).__name__}."
+    )
 
 
 def _named(learners: Mapping[str, Any] | Iterable[Any]) -> tuple[Learner, ...]:
@@ -238,8 +244,12 @@ def _named(learners: Mapping[str, Any] | Iterable[Any]) -> tuple[Learner, ...]:
     if not isinstance(learners, Mapping):
         if not isinstance(learners, Iterable):
             raise ExperimentError(f"learners must be a dict of classifiers by name, or a list; got {learners!r}.")
-        return tuple(from_estimator(type(estimator).__name__, estimator) for estimator in learners)
+        return tuple(from_estimator(_class_of(estimator).__name__, estimator) for estimator in learners)
     return tuple(from_estimator(name, estimator) for name, estimator in learners.items())
+
+
+def _class_of(estimator: Any) -> type:
+    return estimator if isinstance(estimator, type) else type(estimator)
 
 
 def _spec(plan: Plan, name: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def reference(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        "paper", "omitted", "beyond", "spelling", …
+        "paper", "omitted", "beyond", "spelling", "departures" or "limit".
 
     Returns
     -------

@@ -254,7 +254,7 @@ def _checked(members: Any) -> Iterator[Member]:
         if not hasattr(one[1], "predict_proba"):
             raise ParameterError(f"members must have predict_proba; {one[0]!r}, a {type(one[1]).__name__}, has none.")
         if one[0] in names:
-            raise ParameterError(f"members must have different names; {one[0]!r} is there twice.")
+            raise ParameterError(f"members must have different names; {one[0]!r} occurs twice.")
         names.append(one[0])
         yield one
 

@@ -29,10 +29,10 @@ class BayesianMixture(BinaryClassifier):
 
     So neither the number of classes nor a fit has to be chosen. The prior (ours): weights are Dirichlet(e, …, e) with
     a small e, so that most classes have no rows; binary and categorical columns are Dirichlet(a, …, a) in each class,
-    with an a for binary and one for categorical columns, learnt under a log-uniform prior from .05 to 20; the target is
-    Dirichlet(½, …, ½); numeric columns, standardised, are normal–inverse-gamma with mean 0, κ = .1, ν = 3, scale .5.
-    Missing cells are summed out. Classes without rows enter the average by the expectations of their probabilities; if
-    there are numeric columns, by a normal distribution with the moments of the prior.
+    with an a for binary and one for categorical columns, learned under a log-uniform prior from 0.05 to 20; the target
+    is Dirichlet(½, …, ½); numeric columns, standardised, are normal–inverse-gamma with mean 0, κ = 0.1, ν = 3, scale
+    0.5. Missing cells are summed out. Classes without rows enter the average by the expectations of their
+    probabilities; if there are numeric columns, by a normal distribution with the moments of the prior.
 
     Chains grow: they start on 32 random rows, and after every 25 sweeps they get twice as many, which finds the number
     of classes sooner than a start on all rows. Then they stop by themselves: at 50, 100, 200, … sweeps over all rows,
@@ -67,7 +67,7 @@ class BayesianMixture(BinaryClassifier):
     classes_ : array (C,)
         The labels.
     concentrations_ : array (1,) or (2,)
-        Posterior means of the learnt a of binary columns, if there are any, then of categorical ones, if there are any.
+        Posterior means of the learned a of binary columns, then of categorical ones, where there are any.
     n_classes_ : Series
         Posterior of the number of hidden classes that have rows.
     log_likelihoods_ : array (8, sweeps)

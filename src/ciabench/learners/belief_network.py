@@ -60,7 +60,7 @@ class BeliefNetwork(BaseEstimator):
     n_init : int
         Number of starts; one is used if every cell is observed.
     init : dict, list of dicts, or None
-        Starts of one's own: a table per variable, as in `tables_` or as an array with an axis per parent and, last, the
+        Your own starts: a table per variable, as in `tables_` or as an array with an axis per parent and, last, the
         variable's own states. They take the place of as many of the `n_init` starts.
     tol : float
         A restart has converged when a plain EM step gains less than this in log-likelihood; every second step is
@@ -157,7 +157,7 @@ class BeliefNetwork(BaseEstimator):
     def from_bif(cls, path: str | Path) -> Self:
         """Read a network with its tables from a file in the Bayesian Interchange Format.
 
-        It can be asked and sampled from at once; `fit` estimates its tables anew.
+        It can be queried and sampled from at once; `fit` estimates its tables anew.
         """
         definition = read_bif(path)
         edges: Any = [(above, name) for name, parents in definition.parents.items() for above in parents]

@@ -1,6 +1,7 @@
 """Checks of the data that users pass to learners: rows of 0/1, two classes, sample weights, starts."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ def are_plain(X: Any, y: Any) -> bool:
 
 def zero_one(learner: Any, X: Any) -> Any:
     """X as bytes, or floats if values are missing; thresholded first if the learner's `binarize` is not None."""
+    _check_threshold(learner.binarize)
     if sparse.issparse(X):
         return _sparse_bits(learner, X)
     X = _numeric(learner, X)
@@ -89,7 +91,7 @@ def checked_starts(init: Any, n_classes: int | str, n_attributes: int) -> list[t
     if init is None:
         return []
     if isinstance(n_classes, str):
-        raise ParameterError(f"init is of a fixed number of classes, and n_classes is {n_classes!r}; give a number.")
+        raise ParameterError(f"init fixes the number of classes, but n_classes is {n_classes!r}; give a number.")
     if not isinstance(init, list | tuple) or not init:
         raise ParameterError(f"init must be (weights, probs) or a list of such pairs; got {init!r}.")
     return [_start(pair, n_classes, n_attributes) for pair in (init if isinstance(init, list) else [init])]
@@ -100,7 +102,7 @@ def checked_parameters(init: Any, n_classes: int | str, table: Coded, *, full: b
     if init is None:
         return []
     if isinstance(n_classes, str):
-        raise ParameterError(f"init is of a fixed number of classes, and n_classes is {n_classes!r}; give a number.")
+        raise ParameterError(f"init fixes the number of classes, but n_classes is {n_classes!r}; give a number.")
     starts = init if isinstance(init, list) else [init]
     if not starts or not all(isinstance(start, Parameters) for start in starts):
         raise ParameterError(f"init must be Parameters, such as parameters_ of a fitted mixture; got {init!r}.")
@@ -181,7 +183,7 @@ def first_classes(y: NDArray[Any], named: NDArray[Any] | None) -> NDArray[Any]:
     classes = two_classes(y) if named is None else named
     if named is None and classes.size == 1:
         raise DataError(
-            f"y contains only the class {classes[0]!r}; the first call of partial_fit then needs `classes`."
+            f"y contains only the class {classes.tolist()[0]!r}; the first call of partial_fit then needs `classes`."
         )
     return classes
 
@@ -222,6 +224,12 @@ def _numeric(learner: Any, X: NDArray[Any]) -> NDArray[Any]:
         found = ((_first_text(values, digits_count=False), column) for column, values in enumerate(X.T))
         row, column = next((row, column) for row, column in found if row is not None)
         raise DataError(_text(X[row, column], row, _column_name(learner, column))) from None
+
+
+def _check_threshold(threshold: object) -> None:
+    """Refuse True, which would turn 1 into 0, and whatever is not a number."""
+    if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, Real)):
+        raise ParameterError(f"binarize must be None or a number, above which values become 1; got {threshold!r}.")
 
 
 def _threshold(X: NDArray[Any], threshold: float) -> NDArray[Any]:

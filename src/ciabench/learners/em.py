@@ -57,7 +57,7 @@ class EM(MixtureClassifier):
     n_init : int
         Number of starts.
     init : (weights, probs), Parameters, list of either, or None
-        Starts of one's own, in the shapes of `weights_` and `probs_`, or as in `parameters_` for tables that are not
+        Your own starts, in the shapes of `weights_` and `probs_`, or as in `parameters_` for tables that are not
         bits; they take the place of as many of the `n_init` starts, random ones first. With `n_init=1` and one start EM
         starts there and nowhere else.
     tol : float
@@ -99,7 +99,7 @@ class EM(MixtureClassifier):
     log_likelihood_ : float
         Log-likelihood of the best restart.
     log_likelihoods_ : array (n_init,)
-        Log-likelihoods of all restarts: from starts of one's own, by the labels, at random.
+        Log-likelihoods of all restarts: from your own starts, by the labels, at random.
     n_best_reproduced_ : int
         Number of restarts that came within 1e-4 (or 100 `tol`, if that is more) of the best, which is counted too.
     is_reproduced_ : bool
@@ -211,7 +211,7 @@ class EM(MixtureClassifier):
         options = {"random": random, "tol": self.tol, "init": own, **self._options()}
         mixture = fit_mixture(joint, counts, n_classes, **options)
         self._set_mixture(mixture)
-        warn_of_the_search(self, mixture.is_on_floor)
+        warn_of_the_search(self, None if self._are_bits else mixture)
         return self
 
     def check_rows(self, X: ArrayLike) -> Any:

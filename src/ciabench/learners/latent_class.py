@@ -52,7 +52,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
     n_init : int
         Number of starts; the bootstrap test uses as many for every table.
     init : Parameters, list of Parameters, or None
-        Starts of one's own, as in `parameters_`; they take the place of as many random ones.
+        Your own starts, as in `parameters_`; they take the place of as many random ones.
     tol : float
         A restart has converged when a plain EM step gains less than this in log-likelihood.
     max_iter : int
@@ -187,7 +187,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         else:
             mixture = self._fitted(table, counts, self.n_classes, random, init=own)
         self._set_mixture(mixture, table, counts)
-        warn_of_the_search(self, mixture.is_on_floor)
+        warn_of_the_search(self, mixture)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:

@@ -161,7 +161,7 @@ class NaiveBayes(BinaryClassifier):
                 labels, self.classes_ = self.classes_[codes], named
                 codes = label_codes(labels, named)
             elif self.classes_.size == 1:
-                only = self.classes_[0]
+                only = self.classes_.tolist()[0]
                 del self.classes_
                 raise DataError(
                     f"y contains only the class {only!r}; the first call of partial_fit then needs `classes`."

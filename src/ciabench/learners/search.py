@@ -7,23 +7,45 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ciabench.errors import FloorWarning, ParameterError, SearchWarning, check_between, check_integer
+from ciabench.latent.fit import Mixture
 
 MANY_RESTARTS = 5
 """Restarts from which on an optimum that only one of them reached is reported."""
 
+SINGLE = 1e-5
+"""Share of its variance below which a single column, and not a combination of several, is at the floor."""
 
-def warn_of_the_search(estimator: Any, is_on_floor: bool = False) -> None:
+
+def warn_of_the_search(estimator: Any, mixture: Mixture | None = None) -> None:
     """Warn, from `fit`, if the best restart did not converge, has no variance left, or alone reached its optimum."""
     n_restarts = estimator.log_likelihoods_.size
     if not estimator.converged_:
         text = f"the best of {n_restarts} restarts did not converge in {estimator.max_iter} steps; raise max_iter."
         warnings.warn(text, ConvergenceWarning, stacklevel=3)
-    elif is_on_floor:
-        text = "every restart has a class with almost no variance in a numeric column; lower n_classes, or use kinds."
-        warnings.warn(text, FloorWarning, stacklevel=3)
+    elif mixture is not None and mixture.is_on_floor:
+        warnings.warn(_floor(estimator, mixture), FloorWarning, stacklevel=3)
     elif n_restarts >= MANY_RESTARTS and not estimator.is_reproduced_:
         text = f"only one of {n_restarts} restarts reached the best optimum; a better one may exist; raise n_init."
         warnings.warn(text, SearchWarning, stacklevel=3)
+
+
+def _floor(estimator: Any, mixture: Mixture) -> str:
+    """Name the column, and the value, at which a class has the least variance."""
+    parameters = mixture.parameters
+    variances = np.diagonal(parameters.covariances, axis1=1, axis2=2) if mixture.is_full else parameters.covariances
+    shares = variances / mixture.scale.spreads**2
+    if shares.min() > SINGLE:
+        return (
+            "every restart has a class in which one numeric column is almost determined by others; lower n_classes, "
+            'leave a column out, or use covariance="diag".'
+        )
+    place, column = np.unravel_index(shares.argmin(), shares.shape)
+    name = [name for name, kind in estimator.kinds_.items() if kind == "numeric"][column]
+    return (
+        f"every restart has a class with almost no variance in a numeric column, such as {name!r} near "
+        f"{parameters.means[column, place]:.6g}; if that value means missing, replace it with NaN; otherwise lower "
+        "n_classes, or make the column categorical by kinds."
+    )
 
 
 def check_jobs(n_jobs: object) -> None:

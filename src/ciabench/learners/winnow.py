@@ -128,7 +128,7 @@ class Winnow(OnlineClassifier):
     β_w. The weights are averaged over the members, each weighted by how far its accuracy on its own subsample after
     training exceeds the share of the commoner class there (equally if none does). The result is one linear rule,
     x · (w⁺ − w⁻) + Σ w⁻ − θ. The default values are ours, chosen by `experiments/tune_winnow.py` on
-    CIA(20, 2…5, .85) and CIA(40, 2…5, .85), which are not in the paper's figures.
+    CIA(20, 2…5, 0.85) and CIA(40, 2…5, 0.85), which are not in the paper's figures.
 
     Parameters
     ----------

@@ -31,8 +31,10 @@ def read_bif(path: str | Path) -> Definition:
     """Read a network from a file."""
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"{path} cannot be read: {error}.") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read; {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise ModelError(f"{path}: is not UTF-8 text.") from None
     try:
         return parse_bif(text)
     except ModelError as error:

@@ -47,7 +47,7 @@ class Score(NamedTuple):
 
     Examples
     --------
-    A judge of one's own, which counts how often a rule says yes to four rows:
+    A judge of your own, which counts how often a rule says yes to four rows:
 
     >>> def score(rule):
     ...     success = rule.predict([1, 2, 3, 4]).count("yes") / 4

@@ -39,6 +39,12 @@ class Enumeration(NamedTuple):
     posterior: Floats
 
 
+def check_model(model: object) -> None:
+    """Refuse families and whatever else does not know P(x_0 = 1)."""
+    if not hasattr(model, "target_mean"):
+        raise ParameterError(f"model must be a model, such as family.draw(rng); got a {type(model).__name__}.")
+
+
 class BitModel(ABC):
     """A distribution over a binary target and n binary attributes with a hidden variable Z.
 

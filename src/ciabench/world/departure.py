@@ -14,7 +14,7 @@ from ciabench.arrays import Bits, Floats
 from ciabench.latent.fit import Mixture, fit_mixture
 from ciabench.probability import bernoulli
 from ciabench.world.base import Facts
-from ciabench.world.bit_model import BitModel, RandomSource, enumerated
+from ciabench.world.bit_model import BitModel, RandomSource, check_model, enumerated
 from ciabench.world.model import CIAModel
 
 N_INIT = 50
@@ -103,6 +103,7 @@ def departure(model: BitModel, rng: RandomSource = 0) -> Departure:
     >>> print(f"{found:.3f} nats, plateau {Scorer(model).t(found.projection.predict):.2f}")
     0.461 nats, plateau 0.97
     """
+    check_model(model)
     rng = np.random.default_rng(rng)
     return _exact(model, rng) if model.enumerable else _sampled(model, rng)
 

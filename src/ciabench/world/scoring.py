@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ciabench.arrays import Bits, Floats
 from ciabench.errors import RuleError
 from ciabench.world.base import Score
-from ciabench.world.bit_model import RandomSource, enumerated
+from ciabench.world.bit_model import RandomSource, check_model, enumerated
 
 Predict = Callable[[Any], Any]
 
@@ -125,6 +125,7 @@ class Scorer:
     """
 
     def __init__(self, model: Any, rng: RandomSource = None, t_target: float = 0.005) -> None:
+        check_model(model)
         self.model = model
         self.t_target = t_target
         self.exact = bool(getattr(model, "enumerable", False))

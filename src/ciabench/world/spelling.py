@@ -174,7 +174,12 @@ class SpellingPair(World):
     def vocabulary(self, rows: Rows) -> Rows:
         """Columns of the attributes that occur at least `min_count` times in these rows."""
         counts = np.asarray(self.examples().X[rows].sum(axis=0, dtype=np.int64)).ravel()
-        return np.flatnonzero(counts >= self.min_count)
+        found = np.flatnonzero(counts >= self.min_count)
+        if not found.size:
+            raise CorpusError(
+                f"{self.pair}: no attribute occurs {self.min_count} times in {rows.size} training examples."
+            )
+        return found
 
 
 def _columns(chosen: Rows) -> View:

@@ -198,7 +198,9 @@ class Table(World):
         if kept.size < present.size:
             rare = ", ".join(repr(one) for one in classes[counts == 1].tolist()[:SHOWN])
             more = ", …" if (counts == 1).sum() > SHOWN else ""
-            self._warn(f"classes with one row are left out, for they cannot be in training and test: {rare}{more}")
+            self._warn(
+                f"classes with one row are left out, because they cannot be in both training and test: {rare}{more}"
+            )
         return kept
 
     def _warn(self, text: str) -> None:

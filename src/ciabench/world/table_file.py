@@ -82,7 +82,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
     [31.0, nan]
     """
     if ADDRESS.match(str(path)):
-        raise DataError(f"{path}: is an address; download it, and give the file.")
+        raise DataError(f"{path}: is a URL; download it and give the file.")
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:

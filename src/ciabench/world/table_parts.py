@@ -55,7 +55,9 @@ def set_aside(rows: Any, names: Sequence[Any], leave_out: Any) -> tuple[Any, Any
             raise DataError(f"there is no column {name!r}; there are {shown_names(rows)}.")
     twice = next((name for place, name in enumerate(named) if name in named[:place] or name in dropped), None)
     if twice is not None:
-        raise DataError(f"the column {twice!r} is named twice; it can be only one of target, groups, time, left out.")
+        raise DataError(
+            f"the column {twice!r} is named twice; it can only be one of target, groups, time and left out."
+        )
     return rows[named], rows.drop(columns=[*named, *dropped])
 
 
@@ -71,7 +73,7 @@ def labels_of(y: Any, n_rows: int, what: str) -> NDArray[Any]:
     if labels.shape != (n_rows,):
         raise DataError(f"{what} must have one label per row of X, {n_rows}; its shape is {labels.shape}.")
     if labels.dtype.kind in "mM":
-        raise DataError(f"{what} has dates or times, which are no classes.")
+        raise DataError(f"{what} has dates or times, which are not classes.")
     present = labels[~pd.isna(labels)].tolist()
     if len({type(label) for label in present}) > 1:
         raise DataError(f"{what} must hold labels of one kind, such as only strings or only integers.")
@@ -144,7 +146,7 @@ def _dates(column: "pd.Series[Any]") -> "pd.Series[Any]":
         return pd.to_datetime(column, format="ISO8601", utc=True)
     except (ValueError, TypeError):
         raise DataError(
-            f"the column {column.name!r} orders no rows: it has neither numbers nor dates such as 2024-12-31."
+            f"the column {column.name!r} cannot order the rows: it has neither numbers nor dates such as 2024-12-31."
         ) from None
 
 

@@ -227,7 +227,7 @@ def validate(table: dict[str, Any], source: str) -> Experiment:
         json.dumps(experiment.spec(), allow_nan=False)
     except ValidationError as error:
         mistakes = sorted(error.errors(include_url=False), key=lambda mistake: mistake["type"] != "extra_forbidden")
-        more = f" (and {len(mistakes) - 1} more mistakes)" if len(mistakes) > 1 else ""
+        more = {1: "", 2: " (and one more mistake)"}.get(len(mistakes), f" (and {len(mistakes) - 1} more mistakes)")
         raise ExperimentError(f"{source}: {_explain(mistakes[0])}{more}.") from None
     except (TypeError, ValueError, RecursionError) as error:
         raise ExperimentError(f"{source}: a parameter of a world or learner is not a plain value; {error}.") from None

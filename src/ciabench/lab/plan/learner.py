@@ -109,7 +109,12 @@ def resolve(use: str, name: str, params: Mapping[str, Any]) -> Learner:
 
 def from_estimator(name: str, estimator: Any) -> Learner:
     """Create a learner from an unfitted estimator."""
-    if inspect.isclass(estimator) or not all(hasattr(estimator, needed) for needed in ("fit", "predict", "get_params")):
+    if inspect.isclass(estimator):
+        raise ExperimentError(
+            f"learner {name!r} must be an unfitted scikit-learn classifier; got the class {estimator.__name__}: write "
+            f"{estimator.__name__}()."
+        )
+    if not all(hasattr(estimator, needed) for needed in ("fit", "predict", "get_params")):
         raise ExperimentError(f"learner {name!r} must be an unfitted scikit-learn classifier; got {estimator!r}.")
     return _learner(name, type(estimator), estimator.get_params(deep=False), estimator)
 

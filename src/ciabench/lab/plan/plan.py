@@ -3,7 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import NamedTuple
 
 from ciabench.errors import ExperimentError, TableWarning
@@ -91,7 +91,8 @@ class Plan:
         offered = {name for world in self.worlds for name in world.references}
         for reference in self.references:
             if reference.name not in offered:
-                raise ExperimentError(f"no world of the experiment offers the reference {reference.name!r}.")
+                known = f"; offered are {', '.join(sorted(offered))}" if offered else ""
+                raise ExperimentError(f"no world of the experiment offers the reference {reference.name!r}{known}.")
 
     @property
     def entrants(self) -> tuple[Entrant, ...]:
@@ -121,6 +122,9 @@ class Plan:
 
 def _check_plain(world: World) -> None:
     """Refuse a world unless its identity is JSON and its parameters are plain values."""
+    kind = type(world)
+    if kind.parameters is World.parameters and not is_dataclass(world):
+        raise ExperimentError(f"the world {kind.__name__} is not a dataclass: write @dataclass(frozen=True) above it.")
     try:
         canonical([world.identity, world.parameters])
         is_flat = all(

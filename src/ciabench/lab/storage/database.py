@@ -35,6 +35,7 @@ HEAD_KEY = 0
 """Key of the checksum of experiment, worlds and learners."""
 
 REASONS = {
+    "SQLITE_NOTADB": "is neither a store nor an exported table (.csv or .csv.gz)",
     "SQLITE_CORRUPT": "is damaged; the database disk image is malformed",
     "SQLITE_FULL": "the disk is full; finished work is kept, so make room and run again",
     "SQLITE_IOERR": "the disk cannot be read or written, perhaps because it is full; finished work is kept",

@@ -64,7 +64,9 @@ def _check_seeds(paths: Sequence[Path], heads: Sequence[Head]) -> None:
     seeds = [head.spec["seed"] for head in heads]
     for path, seed in zip(paths, seeds, strict=True):
         if seed != seeds[0]:
-            raise StoreError(f"{path}: has seed {seed}, but {paths[0]} has seed {seeds[0]}.")
+            raise StoreError(
+                f"{path}: has seed {seed}, but {paths[0]} has seed {seeds[0]}; only one seed can be merged."
+            )
 
 
 def _copied(connection: sqlite3.Connection, path: Path, head: Head) -> Head:
