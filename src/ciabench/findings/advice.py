@@ -263,7 +263,7 @@ def _compared(scores: Scores, reading: Reading, plan: Plan, margin: float) -> di
         if not own:
             reasons = "; ".join(f"{name}: {why}" for name, why in scores.failed.items())
             raise RunError(f"every learner of the way {way!r} failed, so there is nothing to compare; {reasons}")
-    best = str(scores.means("success").idxmax())
+    best = scores.best
     behind = {name: paired(splits, best, name, n_train) for name in names}
     simpler = names[: names.index(best)]
     lead = compare_ways(splits, ways, n_train, margin=margin)

@@ -76,6 +76,11 @@ class Scores(NamedTuple):
         found: pd.Series[float] = self.at_full_size.groupby("learner")[column].mean().reindex(self.learners)
         return found
 
+    @property
+    def best(self) -> str:
+        """The learner with the largest mean accuracy, the simplest of equals."""
+        return str(self.means("success").idxmax())
+
     def errors(self, learner: str) -> Floats:
         """Error rates (splits, sizes) of a learner."""
         own = self.rows[self.rows["learner"] == learner]
