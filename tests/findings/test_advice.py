@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +18,7 @@ from ciabench.findings import advice_learners
 from ciabench.findings import advice_words as words
 from ciabench.findings.advice import _is_as_good
 from ciabench.findings.advice_learners import LEARNERS, learners_for, of_way
+from ciabench.findings.advice_page import learners_table
 from ciabench.findings.advice_runs import MAJORITY, plan_of, split_hits
 from ciabench.findings.advice_table import LeftOut, as_meant
 from ciabench.findings.leads import Interval, Lead
@@ -203,6 +205,13 @@ def test_notebooks_show_sentences_a_table_and_a_picture(advice):
     assert BAD_NAME not in html
 
 
+def test_intervals_of_a_few_splits_are_not_shown(advice):
+    few = replace(advice, lead=advice.lead._replace(n_splits=words.FEW_SPLITS - 1))
+    assert learners_table(advice)["points behind"].str.contains("to").sum() == len(advice.table) - 1
+    assert not learners_table(few)["points behind"].str.contains("to").any()
+    assert len(few.plot().axes[1].lines) < len(advice.plot().axes[1].lines)
+
+
 def test_the_picture_shows_every_learner(advice):
     left, right = advice.plot().axes
     assert [label.get_text() for label in right.get_yticklabels()] == list(advice.table.index)
@@ -341,5 +350,5 @@ def test_an_alarm_names_the_pairs():
     found = SimpleNamespace(n_classes=2, p_value=0.05, is_alarm=True, unexplained=pairs, model=model)
     assert words.classes(SimpleNamespace(misfit=found)) == (
         "The data show 2 hidden classes (60% and 40% of the rows), which do not explain a–x, b–x and c–x, and 1 more "
-        "pairs (misfit test: p = 0.05, the least that 19 drawn tables can show)."
+        "pair (misfit test: p = 0.05, the least that 19 drawn tables can show)."
     )

@@ -105,6 +105,11 @@ class Advice:
         return self.over_majority.n_rows
 
     @property
+    def has_intervals(self) -> bool:
+        """Whether there are enough splits for intervals that say something."""
+        return self.lead.n_splits >= words.FEW_SPLITS
+
+    @property
     def left_out(self) -> list[tuple[str, str]]:
         """Columns that took no part, and why."""
         return [(one.column, one.reason) for one in self.reading.left_out]

@@ -114,7 +114,7 @@ def choice(advice: "Advice") -> str:
     mixed = ", which mixes both ways" if best.way is None else ""
     share = percent(advice.scores.means("success")[advice.best])
     text = f"Most accurate: {best.words}{mixed}, right on {share} of the test rows."
-    if advice.simplest is None or advice.lead.n_splits < FEW_SPLITS:
+    if advice.simplest is None or not advice.has_intervals:
         return text
     behind, simpler = advice.behind[advice.simplest], LEARNERS[advice.simplest].words
     interval = f"95% interval {span(behind.low, behind.high)}"
@@ -145,7 +145,7 @@ def classes(advice: "Advice") -> str:
         return f"{text}, which explain how the columns go together {test}."
     pairs = [f"{one}–{two}" for one, two, *_ in found.unexplained.itertuples(index=False)]
     shown = listed(pairs[:SHOWN_PAIRS]) if pairs else "how the columns go together"
-    more = f", and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
+    more = f", and {counted(len(pairs) - SHOWN_PAIRS, 'more pair')}" if len(pairs) > SHOWN_PAIRS else ""
     return f"{text}, which do not explain {shown}{more} {test}."
 
 
