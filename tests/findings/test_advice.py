@@ -344,6 +344,16 @@ def test_as_good_means_not_clearly_behind_and_within_the_margin(difference, low,
     assert _is_as_good(Interval(difference, low, high, 15, 900), 0.01) is is_as_good
 
 
+@pytest.mark.parametrize(("behind", "is_said"), [(0.002, True), (0.0101, False)])
+def test_what_choosing_costs_is_said_where_the_table_shows_another_difference(behind, is_said):
+    learners = {
+        "GradientBoosting": Interval(0, 0, 0, 15, 900),
+        "BayesianMixture": Interval(behind, -0.03, 0.04, 15, 900),
+    }
+    known = SimpleNamespace(lead=lead(0.01, -0.02, 0.04, "undecided"), behind=learners, has_intervals=True)
+    assert words.cost_of_choosing(known).startswith("Between these two learners the table shows 0.2 points") is is_said
+
+
 def test_an_alarm_names_the_pairs():
     pairs = pd.DataFrame({"first": ["a", "b", "c", "d"], "second": ["x"] * 4, "residual": [9.0, 8.0, 7.0, 6.0]})
     model = SimpleNamespace(weights_=np.array([0.6, 0.4]))
