@@ -256,10 +256,18 @@ def test_columns_are_kept_or_left_out_as_told(table):
     assert "patient" in reading.world.attributes
 
 
+def test_dates_cannot_be_kept(table):
+    with pytest.raises(
+        DataError, match="^'day' has dates, which learners cannot use; to keep it, turn them into numbers"
+    ):
+        as_meant(table.assign(day="2024-03-05"), "ill", keep=["day"])
+
+
 def test_a_column_that_tells_everything_is_named(table):
-    told = table.assign(test=np.where(table["ill"] == "yes", 5.5, 1.25) + np.arange(ROWS) / 1000)
+    told = table.assign(**{"the test": np.where(table["ill"] == "yes", 5.5, 1.25) + np.arange(ROWS) / 1000})
     (note,) = as_meant(told, "ill").notes
-    assert note.startswith("'test' alone tells the class of every row")
+    assert note.startswith("'the test' alone tells the class of every row")
+    assert note.endswith("leave it out (--leave-out 'the test').")
     assert as_meant(table, "ill").notes == []
 
 
