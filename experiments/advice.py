@@ -12,7 +12,6 @@ docs/science/advice.md. Twenty splits of 14 tables with up to 3,200 rows take ab
 """
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Iterator
@@ -26,22 +25,23 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
+from advice_page import append, lines_of, write_part
 from ciabench.findings.advice_learners import learners_for
+from ciabench.findings.advice_runs import Scores, plan_of, run, scores_of
 from ciabench.findings.advice_table import TEST_SHARE, as_meant
 from ciabench.lab.compute.fitting import Bench
 from ciabench.lab.plan.learner import Learner, from_estimator
-from ciabench.lab.plan.plan import Plan
-from ciabench.lab.session import run_plan
 from ciabench.seeds import Seed
 from ciabench.world.table import TableByRow
 from ciabench.world.table_file import read_table
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "science" / "advice.md"
 SEED, INNER, FOLDS = 1997, 5, 5
 WAYS = {"advice": "the advice", "cv": "5-fold CV", "LogisticRegression": "always logistic regression",
         "GradientBoosting": "always gradient boosting"}  # fmt: skip
-POINTS = 100
+MEAN_BEHIND, TABLE_BEHIND, BEHIND_CV = 0.7, 2.5, 0.3
+"""Points that the advice may be behind the best learner on average, and on a table (plus two standard errors), and
+behind the pick of cross-validation on average."""
 
 
 def tables(folder: Path) -> dict[str, pd.DataFrame]:
@@ -58,20 +58,20 @@ def measured(name: str, table: pd.DataFrame, index: int) -> dict[str, Any]:
     kept = table[table["target"].isin(whole.labels)]  # the world leaves out classes with one row
     asked = as_meant(kept.iloc[rows].reset_index(drop=True), "target", name=name)
     world = TableByRow(table.drop(columns=[one.column for one in asked.left_out]), target="target")
-    n_classes = len(np.unique(world.labels))
-    learners = [from_estimator(*pair) for pair in learners_for(asked.world.attributes, n_classes).items()]
-    hits = partial(shares_right, learners, world, state=index)
-    return {"table": name, "split": index, "rows": len(rows), "inner": inner(asked.world, learners, index),
-            "cv": hits(list(folds(world.labels[rows], rows, index))), "outer": hits([(rows, test)]),
-            "seconds": round(time.process_time() - started, 2)}  # fmt: skip
+    learners = learners_for(asked.world.attributes, len(np.unique(asked.world.labels)))
+    scores = inner(asked.world, learners, index)
+    hits = partial(shares_right, [from_estimator(*pair) for pair in learners.items()], world, state=index)
+    return {"table": name, "split": index, "rows": len(rows), "best": scores.best,
+            "inner": scores.means("success").to_dict(), "cv": hits(list(folds(world.labels[rows], rows, index))),
+            "outer": hits([(rows, test)]), "seconds": round(time.process_time() - started, 2)}  # fmt: skip
 
 
-def inner(world: TableByRow, learners: list[Learner], index: int) -> dict[str, list[float]]:
-    """Accuracies on the splits of the advice."""
-    plan = Plan(SEED + index, INNER, (world.most_examples,), (world,), tuple(learners), guard_foreign=False)
+def inner(world: TableByRow, learners: dict[str, Any], index: int) -> Scores:
+    """Scores on the splits of the advice, at the largest size, which is all that its pick depends on."""
+    plan = plan_of(world, world.most_examples, learners, SEED + index, INNER, shares=(1,))
     with TemporaryDirectory() as folder:
-        scores = run_plan(plan, Path(folder) / "inner.db", 1)
-    return {name: np.round(own["success"], 6).tolist() for name, own in scores.groupby("learner", sort=False)}
+        run(plan, Path(folder) / "inner.db", 1, budget=None)
+        return scores_of(plan, Path(folder) / "inner.db")
 
 
 def folds(labels: Any, rows: Any, index: int) -> Iterator[tuple[Any, Any]]:
@@ -93,22 +93,62 @@ def shares_right(learners: list[Learner], world: TableByRow, parts: list[Any], s
     return found
 
 
-def run(folder: Path, splits: int, out: Path) -> None:
+def compute(folder: Path, splits: int, out: Path) -> None:
     """Append what is missing, one split of every table after the other."""
     done = {(line["table"], line["split"]) for line in lines_of(out)}
-    out.parent.mkdir(parents=True, exist_ok=True)
     for index in range(splits):
         for name, table in tables(folder).items():
             if (name, index) not in done:
-                line = json.dumps(measured(name, table, index))
-                with out.open("a", encoding="utf-8") as file:
-                    file.write(line + "\n")
+                append(out, measured(name, table, index))
 
 
-def lines_of(out: Path) -> list[dict[str, Any]]:
-    """Lines that are finished; one that was cut short is left out."""
-    text = out.read_text(encoding="utf-8") if out.exists() else ""
-    return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+def points_behind(lines: list[dict[str, Any]]) -> pd.DataFrame:
+    """One row per table: its best learner, and the points that each pick is behind it, with standard errors."""
+    found = []
+    for name, own in pd.DataFrame(lines).groupby("table"):
+        outer = 100 * pd.DataFrame(own["outer"].tolist(), index=own.index)
+        best = str(outer.mean().idxmax())
+        row = {"table": name, "rows": own["rows"].iloc[0], "splits": len(own), "best": best,
+               "accuracy": outer[best].mean(), "pick": own["best"].mode()[0]}  # fmt: skip
+        for way, picks in picks_of(own).items():
+            behind = outer[best] - [outer.at[line, pick] for line, pick in picks.items()]
+            row |= {way: behind.mean(), f"{way} error": behind.sem()}
+        found.append(row)
+    return pd.DataFrame(found)
+
+
+def picks_of(lines: pd.DataFrame) -> dict[str, "pd.Series[Any]"]:
+    """The learner that each way to choose one takes in each split."""
+    by_folds = lines["cv"].map(lambda shares: max(shares, key=shares.get))
+    return {"advice": lines["best"], "cv": by_folds,
+            **{way: pd.Series(way, index=lines.index) for way in WAYS if way not in ("advice", "cv")}}  # fmt: skip
+
+
+def as_text(behind: pd.DataFrame) -> str:
+    """Markdown: points behind the best learner, by table, and on average."""
+    names = ["table", "rows", "best learner", "accuracy", "the advice's pick, most often", *WAYS.values()]
+    found = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+    for _, row in behind.iterrows():
+        cells = [row["table"], row["rows"], row["best"], f"{row['accuracy']:.1f}%", row["pick"]]
+        cells += [f"{row[way]:.2f} ± {row[f'{way} error']:.2f}" for way in WAYS]
+        found.append(f"| {' | '.join(map(str, cells))} |")
+    for name, statistic in (("mean", "mean"), ("worst", "max")):
+        cells = [f"**{name}**", "", "", "", "", *(f"**{one:.2f}**" for one in behind[list(WAYS)].agg(statistic))]
+        found.append(f"| {' | '.join(cells)} |")
+    return "\n".join(found)
+
+
+def judged(behind: pd.DataFrame) -> str:
+    """Markdown: what was asked, and what came."""
+    behind = behind.assign(allowed=TABLE_BEHIND + 2 * behind["advice error"])
+    nearest = behind.loc[int((behind["advice"] - behind["allowed"]).to_numpy().argmax())]
+    beyond, over_cv = (behind["advice"] > behind["allowed"]).sum(), (behind["advice"] - behind["cv"]).mean()
+    return f"""Over {len(behind)} tables, {behind["splits"].min()} splits of each, the advice's pick is
+
+- behind the best learner by {behind["advice"].mean():.2f} points on average (asked: at most {MEAN_BEHIND});
+- behind it by more than {TABLE_BEHIND} points and two standard errors on {beyond} tables (asked: none); nearest is
+  {nearest["table"]}, {nearest["advice"]:.2f} points where {nearest["allowed"]:.2f} are allowed;
+- behind the pick of 5-fold CV by {over_cv:.2f} points on average (asked: at most {BEHIND_CV})."""
 
 
 def main() -> None:
@@ -121,7 +161,12 @@ def main() -> None:
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     if not options.report:
-        run(options.folder, options.splits, options.out)
+        compute(options.folder, options.splits, options.out)
+    behind = points_behind(lines_of(options.out))
+    text = f"{as_text(behind)}\n\n{judged(behind)}"
+    print(text)
+    if options.write:
+        write_part("advice", text)
 
 
 if __name__ == "__main__":

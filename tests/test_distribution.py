@@ -42,6 +42,18 @@ def test_the_paper_from_the_wheel_alone(installed, tmp_path):
 
 
 @pytest.mark.soak
+def test_advice_from_the_wheel_alone(installed, tmp_path):
+    rows = "".join(f"{i % 7},{'ab'[i % 2]},{'yes' if i % 2 else 'no'}\n" for i in range(60))
+    (tmp_path / "my.csv").write_text(f"number,letter,y\n{rows}")
+    printed = called(
+        installed, "advise", "my.csv", "--target", "y", "--budget", "0", "--page", "my.html", folder=tmp_path
+    )
+    assert printed.startswith("my.csv: 60 rows, 1 column (1 categorical); y has 2 classes")
+    assert "left out: letter (copy of the target)" in printed
+    assert "data:image/svg+xml" in (tmp_path / "my.html").read_text()
+
+
+@pytest.mark.soak
 def test_an_experiment_of_ones_own_from_the_wheel_alone(installed, tmp_path):
     called(installed, "init", folder=tmp_path)
     assert "480 scores done, 0 failed" in called(installed, "run", "mine.toml", folder=tmp_path)

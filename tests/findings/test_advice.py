@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +18,7 @@ from ciabench.findings import advice_learners
 from ciabench.findings import advice_words as words
 from ciabench.findings.advice import _is_as_good
 from ciabench.findings.advice_learners import LEARNERS, learners_for, of_way
+from ciabench.findings.advice_page import learners_table
 from ciabench.findings.advice_runs import MAJORITY, plan_of, split_hits
 from ciabench.findings.advice_table import LeftOut, as_meant
 from ciabench.findings.leads import Interval, Lead
@@ -203,6 +205,13 @@ def test_notebooks_show_sentences_a_table_and_a_picture(advice):
     assert BAD_NAME not in html
 
 
+def test_intervals_of_a_few_splits_are_not_shown(advice):
+    few = replace(advice, lead=advice.lead._replace(n_splits=words.FEW_SPLITS - 1))
+    assert learners_table(advice)["points behind"].str.contains("to").sum() == len(advice.table) - 1
+    assert not learners_table(few)["points behind"].str.contains("to").any()
+    assert len(few.plot().axes[1].lines) < len(advice.plot().axes[1].lines)
+
+
 def test_the_picture_shows_every_learner(advice):
     left, right = advice.plot().axes
     assert [label.get_text() for label in right.get_yticklabels()] == list(advice.table.index)
@@ -247,10 +256,18 @@ def test_columns_are_kept_or_left_out_as_told(table):
     assert "patient" in reading.world.attributes
 
 
+def test_dates_cannot_be_kept(table):
+    with pytest.raises(
+        DataError, match="'day' has dates, which learners cannot use; to keep it, turn them into numbers"
+    ):
+        as_meant(table.assign(day="2024-03-05"), "ill", keep=["day"])
+
+
 def test_a_column_that_tells_everything_is_named(table):
-    told = table.assign(test=np.where(table["ill"] == "yes", 5.5, 1.25) + np.arange(ROWS) / 1000)
+    told = table.assign(**{"the test": np.where(table["ill"] == "yes", 5.5, 1.25) + np.arange(ROWS) / 1000})
     (note,) = as_meant(told, "ill").notes
-    assert note.startswith("'test' alone tells the class of every row")
+    assert note.startswith("'the test' alone tells the class of every row")
+    assert note.endswith("leave it out (--leave-out 'the test').")
     assert as_meant(table, "ill").notes == []
 
 
@@ -335,11 +352,21 @@ def test_as_good_means_not_clearly_behind_and_within_the_margin(difference, low,
     assert _is_as_good(Interval(difference, low, high, 15, 900), 0.01) is is_as_good
 
 
+@pytest.mark.parametrize(("behind", "is_said"), [(0.002, True), (0.0101, False)])
+def test_what_choosing_costs_is_said_where_the_table_shows_another_difference(behind, is_said):
+    learners = {
+        "GradientBoosting": Interval(0, 0, 0, 15, 900),
+        "BayesianMixture": Interval(behind, -0.03, 0.04, 15, 900),
+    }
+    known = SimpleNamespace(lead=lead(0.01, -0.02, 0.04, "undecided"), behind=learners, has_intervals=True)
+    assert words.cost_of_choosing(known).startswith("Between these two learners the table shows 0.2 points") is is_said
+
+
 def test_an_alarm_names_the_pairs():
     pairs = pd.DataFrame({"first": ["a", "b", "c", "d"], "second": ["x"] * 4, "residual": [9.0, 8.0, 7.0, 6.0]})
     model = SimpleNamespace(weights_=np.array([0.6, 0.4]))
     found = SimpleNamespace(n_classes=2, p_value=0.05, is_alarm=True, unexplained=pairs, model=model)
     assert words.classes(SimpleNamespace(misfit=found)) == (
         "The data show 2 hidden classes (60% and 40% of the rows), which do not explain a–x, b–x and c–x, and 1 more "
-        "pairs (misfit test: p = 0.05, the least that 19 drawn tables can show)."
+        "pair (misfit test: p = 0.05, the least that 19 drawn tables can show)."
     )

@@ -1,15 +1,23 @@
 """A person's table from its file to rows, figures and the page."""
 
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from sklearn.dummy import DummyClassifier
 
 from ciabench import NaiveBayes, Table, Winnow, learning_curve, plot_curves
 from ciabench.cli import main
 from ciabench.errors import ExperimentError, StoreError
 from ciabench.findings import figures
+from ciabench.findings.regression import compare
 from ciabench.lab.storage.rows import read
+from ciabench.lab.storage.store import Store
 
 pytestmark = pytest.mark.usefixtures("one_guard")
 
@@ -79,6 +87,60 @@ def test_a_file_becomes_rows_figures_and_a_page_and_a_changed_one_is_another_wor
     assert ciabench("run", "own.toml", "--out", "results", "--trials", "1").exit_code == 0
     status = ciabench("status", "results/own.db").stdout
     assert "scores  6 of 6 done, 0 failed\nkept    12 more scores" in status
+
+
+@pytest.fixture
+def builtin(folder):
+    """An experiment on the table with twelve trials of two learners that need no guard."""
+    text = TOML.replace("trials = 2", "trials = 12").replace(', "sklearn.linear_model:LogisticRegression"', "")
+    (folder / "own.toml").write_text(text)
+
+
+@pytest.mark.filterwarnings("default")  # those of Dask's own threads would stop its nannies
+def test_a_cluster_computes_the_same_bytes(builtin, folder, exported):
+    pytest.importorskip("distributed")
+    for out, options in (("here", ["--jobs", "1"]), ("there", ["--backend", "dask", "--jobs", "2"])):
+        result = ciabench("run", "own.toml", "--out", out, *options)
+        assert result.exit_code == 0, result.output
+    assert exported(folder / "there" / "own.db") == exported(folder / "here" / "own.db")
+
+
+@pytest.mark.filterwarnings("ignore::ciabench.errors.TableWarning")
+def test_a_run_that_is_killed_goes_on_to_the_same_bytes(builtin, folder, exported):
+    store = folder / "killed" / "own.db"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ciabench.cli", "run", "own.toml", "--trials", "100000", "--out", "killed"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while n_scores(store) == 0:
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.kill()
+    running.wait()
+    assert 0 < n_scores(store) < 400_000
+    for out in ("killed", "whole"):
+        assert ciabench("run", "own.toml", "--out", out).exit_code == 0
+    assert exported(store) == exported(folder / "whole" / "own.db")
+
+
+def n_scores(path):
+    """Scores that a store holds; none while there is no store."""
+    if not path.exists():
+        return 0
+    with suppress(StoreError), Store(path) as store:
+        return store.counts().done
+    return 0
+
+
+@pytest.mark.filterwarnings("ignore::ciabench.errors.TableWarning")
+def test_a_learner_that_became_worse_on_a_table_is_noticed(frame):
+    table = Table(frame, target="y", name="own.csv")
+    options = {"sizes": [20, 80], "trials": 12, "random_state": 0}
+    before = learning_curve(table, {"mine": NaiveBayes()}, **options)
+    assert compare(learning_curve(table, {"mine": NaiveBayes()}, **options), before, exact=True).verdict == "same"
+    found = compare(learning_curve(table, {"mine": DummyClassifier()}, **options), before)
+    assert found.verdict == "changed"
+    assert "own.csv mine: changed (12 trials, paired)" in found.report()
 
 
 @pytest.mark.parametrize(("change", "message"), [

@@ -43,6 +43,14 @@ def test_the_same_content_is_the_same_world_in_any_format(written, tmp_path):
         assert y.tolist() == first[0][1].tolist()
 
 
+def test_between_semicolons_a_number_may_have_a_decimal_comma(written):
+    rows = "age;weight;town;y\n31.5;70,5;1,5 km;a\n44.0;;x;b\n50;81;x;a\n50;60,25;x;b\n"
+    columns = Table.from_file(written("my.csv", rows), target="y").attributes
+    assert columns["weight"].tolist() == pytest.approx([70.5, np.nan, 81, 60.25], nan_ok=True)
+    assert columns["age"].tolist() == [31.5, 44, 50, 50]
+    assert columns["town"].tolist() == ["1,5 km", "x", "x", "x"]
+
+
 def test_a_changed_file_is_another_world_of_the_same_name(written):
     before = Table.from_file(written("my.csv", ROWS), target="y")
     after = Table.from_file(written("my.csv", ROWS.replace("44,", "45,", 1)), target="y")

@@ -64,6 +64,7 @@ def advise(
     same command goes on from there.
     """
     from ciabench.findings.advice import advise as advise_on
+    from ciabench.findings.advice_words import counted
 
     if target is None:
         raise click.UsageError(f"give --target, the column of the classes; {_columns(file)}.")
@@ -82,7 +83,8 @@ def advise(
         found.write_page(page)
         click.echo(f"{page}: open it in a browser.")
     if found.lead.n_splits < found.n_planned:
-        click.echo(f"{store} keeps {found.lead.n_splits} splits; the same command goes on from there.")
+        kept = counted(found.lead.n_splits, "split")
+        click.echo(f"{store} keeps {kept}; the same command goes on from there.")
 
 
 def _columns(file: str) -> str:

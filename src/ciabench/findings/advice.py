@@ -113,6 +113,11 @@ class Advice:
         return self.over_majority.n_rows
 
     @property
+    def has_intervals(self) -> bool:
+        """Whether there are enough splits for intervals that say something."""
+        return self.lead.n_splits >= words.FEW_SPLITS
+
+    @property
     def left_out(self) -> list[tuple[str, str]]:
         """Columns that took no part, and why."""
         return [(one.column, one.reason) for one in self.reading.left_out]
@@ -271,7 +276,7 @@ def _compared(scores: Scores, reading: Reading, plan: Plan, margin: float) -> di
         if not own:
             reasons = "; ".join(f"{name}: {why}" for name, why in scores.failed.items())
             raise RunError(f"every learner of the way {way!r} failed, so there is nothing to compare; {reasons}")
-    best = str(scores.means("success").idxmax())
+    best = scores.best
     behind = {name: paired(splits, best, name, n_train) for name in names}
     simpler = names[: names.index(best)]
     lead = compare_ways(splits, ways, n_train, margin=margin)

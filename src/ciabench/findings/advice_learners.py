@@ -12,6 +12,9 @@ ADAPTIVE_CELLS = 10_000
 FOLDED_CELLS = 200_000
 """Cells of the largest table on which EM's number of classes is chosen by cross-validation; beyond, it is by BIC."""
 
+SEVERAL_STARTS_CELLS = 1_000_000
+"""Cells of the largest table on which EM, whose number of classes is chosen by BIC, has several starts."""
+
 
 class Way(NamedTuple):
     """A learner's way to learn, None for one that mixes both, and its name in sentences."""
@@ -66,7 +69,8 @@ def learners_for(attributes: pd.DataFrame, n_classes: int) -> dict[str, Any]:
     if attributes.size > ADAPTIVE_CELLS:
         del named["Adaptive"]
     if attributes.size > FOLDED_CELLS:
-        named["EM-chosen"] = EM(n_classes="bic", smoothing=0.1, n_init=3)
+        n_starts = 3 if attributes.size <= SEVERAL_STARTS_CELLS else 1
+        named["EM-chosen"] = EM(n_classes="bic", smoothing=0.1, n_init=n_starts)
     return named
 
 

@@ -84,6 +84,7 @@ def write_page(advice: "Advice", path: str | Path) -> None:
         sentences=advice.sentences,
         images=page_images(lambda: advice_figure(advice)),
         splits=advice.lead.n_splits,
+        has_intervals=advice.has_intervals,
         learners=_html(learners_table(advice)),
         forecast=None if advice.forecast is None else _html(forecast_table(advice)),
         profiles=None if found is None else _html(profiles_table(found.model)),
@@ -114,7 +115,7 @@ def learners_table(advice: "Advice") -> pd.DataFrame:
     table = advice.table
     behind = [
         "" if name == advice.best else words.points(row["behind"])
-        + (f" ({words.span(row['low'], row['high'])})" if np.isfinite(row["low"]) else "")
+        + (f" ({words.span(row['low'], row['high'])})" if advice.has_intervals else "")
         for name, row in table.iterrows()
     ]  # fmt: skip
     return pd.DataFrame(

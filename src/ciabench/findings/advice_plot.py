@@ -58,7 +58,7 @@ def draw_behind(advice: "Advice", ax: Axes) -> None:
     scheme, table = scheme_of(ax), advice.table
     for place, (name, row) in enumerate(table.iterrows()):
         color = style(str(name), advice.scores.learners, scheme)["color"]
-        if np.isfinite(row["low"]) and name != advice.best:
+        if advice.has_intervals and name != advice.best:
             ax.plot([-100 * row["high"], -100 * row["low"]], [place, place], color=color, linewidth=1.6)
         ax.plot(-100 * row["behind"], place, "o", color=color, markersize=5)
     ax.axvspan(-100 * advice.margin, 100 * advice.margin, color=shade(scheme, 10), zorder=0, linewidth=0)

@@ -37,6 +37,9 @@ FACTS = ("log_loss", "auc", "hits")
 DRAWN_TABLES = 5
 """Tables drawn from the fitted classes at most."""
 
+SPLITS, DRAWN = "splits; Ctrl-C ends with what they support", "tables drawn from the hidden classes"
+"""What is computed, beside the bar that shows how far it is."""
+
 MAJORITY = "majority"
 """Name under which the constant rule is compared with learners."""
 
@@ -76,6 +79,11 @@ class Scores(NamedTuple):
         found: pd.Series[float] = self.at_full_size.groupby("learner")[column].mean().reindex(self.learners)
         return found
 
+    @property
+    def best(self) -> str:
+        """The learner with the largest mean accuracy, the simplest of equals."""
+        return str(self.means("success").idxmax())
+
     def errors(self, learner: str) -> Floats:
         """Error rates (splits, sizes) of a learner."""
         own = self.rows[self.rows["learner"] == learner]
@@ -97,7 +105,7 @@ def plan_of(
     return Plan(seed, splits, tuple(sizes), (world,), named, guard_foreign=False)
 
 
-def run(plan: Plan, path: Path, n_jobs: int, budget: float | None) -> bool:
+def run(plan: Plan, path: Path, n_jobs: int, budget: float | None, label: str = SPLITS) -> bool:
     """Compute the splits that the store lacks, as far as the budget in seconds goes; False if Ctrl-C ended it.
 
     The clock starts when all kernels are compiled: they are with the scores of the first split at the smallest size.
@@ -107,7 +115,8 @@ def run(plan: Plan, path: Path, n_jobs: int, budget: float | None) -> bool:
         with plan_store(first, path) as store:
             compute(store, first, 1, progress="silent")
         with plan_store(plan, path) as store:
-            compute(store, plan, n_jobs, deadline=None if budget is None else time.monotonic() + budget)
+            deadline = None if budget is None else time.monotonic() + budget
+            compute(store, plan, n_jobs, deadline=deadline, label=label)
     except KeyboardInterrupt:
         return False
     return True
@@ -158,7 +167,7 @@ def drawn_scores(
     most = len(table) - round(TEST_SHARE * len(table))
     learners = {learner.name: learner.prototype for learner in plan.learners}
     few = plan_of(world, most, learners, plan.seed, min(plan.trials, DRAWN_TABLES), shares=(1,))
-    if not run(few, path, n_jobs, budget):
+    if not run(few, path, n_jobs, budget, DRAWN):
         return None
     with suppress(RunError):
         return scores_of(few, path)

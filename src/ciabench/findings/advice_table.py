@@ -1,6 +1,7 @@
 """A person's table as it is meant: columns that cannot help, or tell too much, are named and left out."""
 
 import re
+import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -102,6 +103,7 @@ def as_meant(
     frame = read_table(table) if place else _frame(table)
     try:
         _check_names(frame, target, [*keep, *leave_out])
+        _check_kept(frame, keep)
         labelled = frame[frame[target].notna()]
         _check_classes(target, labelled[target])
         found = list(_left_out(labelled, target, keep, leave_out))
@@ -141,6 +143,13 @@ def _check_names(frame: pd.DataFrame, target: str, others: Sequence[str]) -> Non
         raise DataError(f"{target!r} is the target; it is neither kept nor left out as an attribute.")
     if len(frame) < 2:
         raise DataError("there is only one row." if len(frame) else "there are no rows.")
+
+
+def _check_kept(frame: pd.DataFrame, keep: Sequence[str]) -> None:
+    """Raise if a column of dates is to be kept."""
+    for name in keep:
+        if has_dates(frame[name]):
+            raise DataError(f"{name!r} has dates, which learners cannot use; to keep it, turn them into numbers.")
 
 
 def _check_classes(target: str, labels: "pd.Series[Any]") -> None:
@@ -233,5 +242,5 @@ def _tells_all(column: "pd.Series[Any]", labels: NDArray[Any]) -> bool:
 def _suspicion(column: str) -> str:
     return (
         f"{column!r} alone tells the class of every row; if it is not known before the target is, leave it out "
-        f"(--leave-out {column})."
+        f"(--leave-out {shlex.quote(column)})."
     )

@@ -40,6 +40,19 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}%"
 
 
+def chance(probability: float) -> str:
+    """A probability in whole percent, never as certain.
+
+    Examples
+    --------
+    >>> chance(0.001), chance(0.14), chance(0.999)
+    ('less than 1%', '14%', 'more than 99%')
+    """
+    if 0.01 <= probability <= 0.99:
+        return percent(probability, 0)
+    return "less than 1%" if probability < 0.5 else "more than 99%"
+
+
 def span(low: float, high: float) -> str:
     """Ends of an interval, in points."""
     return f"{points(low)} to {points(high)}"
@@ -108,13 +121,26 @@ def verdict(lead: Lead, margin: float, rows: tuple[int, int]) -> str:
     return f"{text} {second}, {other} ({basis}).{needed}"
 
 
+def cost_of_choosing(advice: "Advice") -> str:
+    """Why the ways differ by another number than their learners in the table; empty if they do not."""
+    lead = advice.lead
+    first, second = (advice.behind[lead.representatives[way]].difference for way in (lead.leader, lead.other))
+    between, ahead = points(second - first), points(lead.difference)
+    if not advice.has_intervals or between == ahead:
+        return ""
+    return (
+        f"Between these two learners the table shows {between} points; the {ahead} include what choosing costs: in "
+        "every split, the learner that does best on the rows outside its test part stands for its way."
+    )
+
+
 def choice(advice: "Advice") -> str:
     """What to use: the best learner, and one that is as good and simpler."""
     best = LEARNERS[advice.best]
     mixed = ", which mixes both ways" if best.way is None else ""
     share = percent(advice.scores.means("success")[advice.best])
     text = f"Most accurate: {best.words}{mixed}, right on {share} of the test rows."
-    if advice.simplest is None or advice.lead.n_splits < FEW_SPLITS:
+    if advice.simplest is None or not advice.has_intervals:
         return text
     behind, simpler = advice.behind[advice.simplest], LEARNERS[advice.simplest].words
     interval = f"95% interval {span(behind.low, behind.high)}"
@@ -145,7 +171,7 @@ def classes(advice: "Advice") -> str:
         return f"{text}, which explain how the columns go together {test}."
     pairs = [f"{one}–{two}" for one, two, *_ in found.unexplained.itertuples(index=False)]
     shown = listed(pairs[:SHOWN_PAIRS]) if pairs else "how the columns go together"
-    more = f", and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
+    more = f", and {counted(len(pairs) - SHOWN_PAIRS, 'more pair')}" if len(pairs) > SHOWN_PAIRS else ""
     return f"{text}, which do not explain {shown}{more} {test}."
 
 
@@ -173,7 +199,7 @@ def forecast(advice: "Advice") -> list[str]:
         texts.append(
             f"With {times} the rows expect {percent(row['low'], 0)} to {percent(row['high'], 0)} from "
             f"{LEARNERS[advice.forecast_of].words} (80% interval); chance that the lead between the ways changes: "
-            f"{percent(change, 0)}."
+            f"{chance(change)}."
         )
     return texts
 
@@ -193,6 +219,7 @@ def sentences(advice: "Advice") -> list[str]:
     """The whole advice, sentence by sentence."""
     found = [
         advice.verdict,
+        cost_of_choosing(advice),
         choice(advice),
         majority(advice.over_majority, advice.best),
         classes(advice),

@@ -168,6 +168,7 @@ def compute(
     part: tuple[int, int] = (1, 1),
     progress: Style = "bar",
     deadline: float | None = None,
+    label: str | None = None,
 ) -> None:
     """Compute the scores of a plan, or of a part of its trials, that a store lacks, as far as the deadline allows."""
     number, count = part
@@ -180,7 +181,7 @@ def compute(
     with (
         pool(backend, jobs, scheduler) as workers,
         closing(store.missing(plan, retry_failed)) as missing,
-        following(progress, Tally(plan, complete, total)) as show,
+        following(progress, Tally(plan, complete, total), label) as show,
         closing(run_cells(plan, _of_part(missing, part), workers, deadline)) as batches,
     ):
         for cells in batches:

@@ -134,4 +134,17 @@ def _separated(path: str | Path, text: str) -> pd.DataFrame:
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{path}: has more than one column {twice!r}; names must be unique.")
-    return pd.read_csv(io.StringIO(text), sep=delimiter, low_memory=False, index_col=False)
+    return _values(text, delimiter)
+
+
+def _values(text: str, delimiter: str) -> pd.DataFrame:
+    """Values of the cells; where semicolons separate them, numbers may have a decimal comma."""
+
+    def read(mark: str) -> pd.DataFrame:
+        return pd.read_csv(io.StringIO(text), sep=delimiter, low_memory=False, index_col=False, decimal=mark)
+
+    frame = read(".")
+    texts = frame.columns[~frame.dtypes.map(pd.api.types.is_numeric_dtype)]
+    if delimiter == ";" and len(texts):
+        frame[texts] = read(",")[texts]
+    return frame

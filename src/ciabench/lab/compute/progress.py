@@ -171,11 +171,14 @@ def frequency(rate: float) -> str:
     return f"{rate * 3600:.1f} cells/h"
 
 
-def following(style: Style, tally: Tally) -> AbstractContextManager[Show]:
-    """Context manager that shows finished cells: as a bar where possible; elsewhere, "full" prints lines."""
+def following(style: Style, tally: Tally, label: str | None = None) -> AbstractContextManager[Show]:
+    """Context manager that shows finished cells: as a bar where possible; elsewhere, "full" prints lines.
+
+    A label stands beside the bar in place of rates and T.
+    """
     console = Console(stderr=True)
     if style != "silent" and (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)):
-        return _bar(tally, console)
+        return _bar(tally, console, label)
     return _lines(tally, console) if style == "full" else _silent(tally)
 
 
@@ -185,13 +188,13 @@ def _silent(tally: Tally) -> Iterator[Show]:
 
 
 @contextmanager
-def _bar(tally: Tally, console: Console) -> Iterator[Show]:
+def _bar(tally: Tally, console: Console, label: str | None) -> Iterator[Show]:
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("", total=tally.total, completed=tally.done)
+        task = progress.add_task(label or "", total=tally.total, completed=tally.done)
 
         def update() -> None:
-            progress.update(task, completed=tally.done, description=tally.summary())
+            progress.update(task, completed=tally.done, description=label or tally.summary())
 
         yield _now_and_then(tally, BAR_SECONDS, update)
 
