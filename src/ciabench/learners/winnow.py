@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from ciabench.arrays import Bits, Floats
 from ciabench.errors import check_between, check_integer
 from ciabench.learners.base import OnlineClassifier, rule_scores
 from ciabench.learners.data import column_names
+from ciabench.seeds import as_random_state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,7 +214,7 @@ class Winnow(OnlineClassifier):
     def start(self) -> None:
         """Set all weights of all members to 1."""
         check_integer("n_members", self.n_members, 1)
-        self._random = check_random_state(self.random_state)
+        self._random = as_random_state(self.random_state)
         self._weights, self._tallies = np.ones((self.n_members, 2, self.n_features_in_)), np.zeros((self.n_members, 3))
         self.n_updates_ = self.n_passes_ = 0
 
