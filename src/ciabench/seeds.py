@@ -81,7 +81,9 @@ def as_random_state(seed: Any) -> np.random.RandomState:
     if not isinstance(seed, Integral):
         from sklearn.utils import check_random_state
 
-        return check_random_state(seed)
-    random = np.random.RandomState(np.random.MT19937(NoWords()))
+        given: np.random.RandomState = check_random_state(seed)
+        return given
+    words: Any = NoWords()
+    random = np.random.RandomState(np.random.MT19937(words))
     random.seed(int(seed))
     return random

@@ -223,11 +223,11 @@ class Winnow(OnlineClassifier):
         rates, stages = self._rates(), self._stages()
         is_dense = isinstance(rows, np.ndarray)
         kernel, data = (_train_dense, rows) if is_dense else (_train_sparse, (rows.indptr, rows.indices))
-        orders = [self._order(codes.size) for _ in self._weights]
+        orders, steps = [self._order(codes.size) for _ in self._weights], np.diff(stages, prepend=0).tolist()
         trained = np.empty((len(stages), *self._weights.shape))
         counts = np.empty((len(stages), len(orders), 2), dtype=np.int64)
         for member, ((plus, minus), order) in enumerate(zip(self._weights, orders, strict=True)):
-            for stage, n_passes in enumerate(np.diff(stages, prepend=0).tolist()):
+            for stage, n_passes in enumerate(steps):
                 counts[stage, member] = kernel(data, codes, order, n_passes, plus, minus, rates)
                 trained[stage, member] = plus, minus
         last = first_good_stage(shares_right(rows, codes, orders, trained, rates[2])) if len(stages) > 1 else 0
