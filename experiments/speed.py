@@ -166,7 +166,7 @@ def winnow_rate(size: int, n: int, rounds: int) -> str:
 
 def evaluations_saved(problems: int) -> str:
     """Evaluations of accelerated against plain EM, and how often its best is lower, on the paper's grid."""
-    rng, lower, counts = np.random.RandomState(0), 0, np.zeros(2)
+    rng, lower, evaluations = np.random.RandomState(0), 0, np.zeros(2)
     for index in range(problems):
         n, k = (10, 75)[index % 2], (2, 3, 5)[index // 2 % 3]
         size = (30, 100, 300, 1000)[index // 6 % 4]
@@ -177,9 +177,9 @@ def evaluations_saved(problems: int) -> str:
         fits = [
             restarts.maximize(problem, starts, tol=TOLERANCE, max_iter=10_000, accelerate=way) for way in (True, False)
         ]
-        counts += [fit.n_evaluations.sum() for fit in fits]
+        evaluations += [fit.n_evaluations.sum() for fit in fits]
         lower += fits[0].objective.max() < fits[1].objective.max() - 1e-6
-    share = counts[0] / counts[1]
+    share = evaluations[0] / evaluations[1]
     return (
         f"accelerated EM: {share:.2f} of plain EM's evaluations; "
         f"best of {RESTARTS} lower in {lower} of {problems} problems"
@@ -311,15 +311,15 @@ def main() -> None:
         print(f"{row['what']} {row['setting']}: {row['theirs'] / row['ours']:.2f}×", file=sys.stderr, flush=True)
     table = pd.DataFrame(found)
     table["ratio"] = table["theirs"] / table["ours"]
+    options.out.mkdir(exist_ok=True)
+    table.to_csv(options.out / "speed.csv", index=False)
+    speed_shown.picture(table, options.out / "speed.png")
     grown, slopes = growth()
     remarks = [winnow_rate(10000, 75, options.rounds), evaluations_saved(options.problems), slopes]
     remarks += [speed_models.threads(options.rounds), speed_fresh.start_up(options.rounds), speed_fresh.large_fit()]
-    options.out.mkdir(exist_ok=True)
     grown.to_csv(options.out / "growth.csv", index=False)
     speed_shown.picture_growth(grown, options.out / "growth.png")
-    table.to_csv(options.out / "speed.csv", index=False)
     (options.out / "speed.md").write_text(speed_shown.markdown(table, remarks), encoding="utf-8")
-    speed_shown.picture(table, options.out / "speed.png")
     print(speed_shown.markdown(table, remarks))
 
 

@@ -4,10 +4,12 @@ Two processes on one core, one with the package of each folder, take turns on th
 the ratio is that of the other commit to this one, so that above 1 this one is faster. Of every setting it prints
 
 - `fit`: fits of EM with 20 restarts, each side from its own starts, so that E steps may differ;
+- `one`: the same with one restart;
 - `step`: eight restarts for a fixed number of E steps from the same starts, all restarts to the end: what kernels cost;
 - `rest`: fits of one E step per restart, so nearly all that is not a step: checks, merging of rows, starts.
 
-`--same` compares the fits instead, on problems of the paper's sizes: all fitted attributes, to the last bit.
+`--fits` leaves out the last two, which a commit without `pieces` cannot do. `--same` compares the fits instead, on
+problems of the paper's sizes: all fitted attributes, to the last bit.
 """
 
 import argparse
@@ -34,11 +36,12 @@ from threadpoolctl import threadpool_limits
 from ciabench import EM, CIAFamily
 
 ROOM = "latent" if find_spec("ciabench.latent") else "learners"  # where the kernels were before they moved
-pieces, restarts = (import_module(f"ciabench.{ROOM}.{name}") for name in ("pieces", "restarts"))
+HAS_PIECES = find_spec(f"ciabench.{ROOM}.pieces") is not None
 
 SIZES = ((100, 10), (1000, 10), (10000, 10), (100, 75), (1000, 75), (10000, 75), (1000, 500))
 RESTARTS, TOLERANCE, SAMPLES = 20, 1e-8, 5
 LANES, STEPS = 8, 60
+FITS, PARTS = ("fit", "one"), ("step", "rest")
 BUDGET = 0.05
 """Seconds of work per turn."""
 
@@ -51,20 +54,23 @@ def draw(size: int, n: int, number: int, k: int = 2) -> tuple[np.ndarray, np.nda
 
 def works(samples: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, Callable[[], Any]]:
     """What is timed with some samples, by the package that this process imports."""
-    X, y = samples[0]
+
+    def fit(n_init: int = RESTARTS, **options: Any) -> int:
+        models = [EM(n_init=n_init, tol=TOLERANCE, random_state=0, **options).fit(X, y) for X, y in samples]
+        return sum(steps_of_lanes([path.size for path in model.restart_paths_]) for model in models)
+
+    fits = {"fit": fit, "one": lambda: fit(1), "rest": lambda: fit(max_iter=1)}
+    return {**fits, "step": steps_of_kernels(*samples[0])} if HAS_PIECES else fits
+
+
+def steps_of_kernels(X: np.ndarray, y: np.ndarray) -> Callable[[], Any]:
+    """E steps of eight restarts."""
+    pieces, restarts = (import_module(f"ciabench.{ROOM}.{name}") for name in ("pieces", "restarts"))
     problem = pieces.make_problem(np.column_stack([y, X]), np.ones(y.size), 0.0)
     starts = np.random.default_rng(0).uniform(0.2, 0.8, (LANES, 2, X.shape[1] + 2))
     starts[:, :, 0] = 0.5
 
-    def fit(**options: Any) -> int:
-        models = [EM(n_init=RESTARTS, tol=TOLERANCE, random_state=0, **options).fit(X, y) for X, y in samples]
-        return sum(steps_of_lanes([path.size for path in model.restart_paths_]) for model in models)
-
-    return {
-        "fit": fit,
-        "step": lambda: restarts.maximize(problem, starts, tol=-np.inf, max_iter=STEPS),
-        "rest": lambda: fit(max_iter=1),
-    }
+    return lambda: restarts.maximize(problem, starts, tol=-np.inf, max_iter=STEPS)
 
 
 def serve() -> None:
@@ -81,7 +87,7 @@ def serve() -> None:
             for _ in range(repeats):
                 answer = known[file][what]()
             spent = (time.process_time() - started) / repeats
-            print(json.dumps([spent, answer if what == "fit" else 0]), flush=True)
+            print(json.dumps([spent, answer if what in FITS else 0]), flush=True)
 
 
 def steps_of_lanes(lengths: list[int]) -> int:
@@ -131,14 +137,14 @@ def ask(server: Any, *question: Any) -> tuple[float, float]:
     return seconds, steps
 
 
-def compare_times(folders: tuple[Path, Path], rounds: int, place: Path) -> None:
+def compare_times(folders: tuple[Path, Path], whats: tuple[str, ...], rounds: int, place: Path) -> None:
     """Print medians of both sides and of the ratios of single rounds."""
     servers = [process(folder, "--serve", stdin=subprocess.PIPE, stdout=subprocess.PIPE) for folder in folders]
     print("setting,what,there_ms,here_ms,ratio,lower_quartile,upper_quartile,ratio_of_steps")
     for size, n in SIZES:
         file = place / f"{size}-{n}"
         file.write_bytes(pickle.dumps([draw(size, n, number) for number in range(SAMPLES)]))
-        for what in ("fit", "step", "rest"):
+        for what in whats:
             print(f'"({size}, {n})",{what},{compare_work(servers, str(file), what, rounds)}', flush=True)
     for server in servers:
         server.communicate()
@@ -154,7 +160,7 @@ def compare_work(servers: list[Any], file: str, what: str, rounds: int) -> str:
         spent.append((taken[0], taken[1]))
     there, here = (statistics.median(side) for side in zip(*spent, strict=True))
     low, ratio, high = statistics.quantiles([a / b for a, b in spent], n=4)
-    steps = f"{first[0][1] / first[1][1]:.3f}" if what == "fit" else ""
+    steps = f"{first[0][1] / first[1][1]:.3f}" if what in FITS else ""
     return f"{there * 1e3:.3f},{here * 1e3:.3f},{ratio:.3f},{low:.3f},{high:.3f},{steps}"
 
 
@@ -180,6 +186,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="checkout of another commit")
     parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--fits", action="store_true", help="time fits only")
     parser.add_argument("--same", action="store_true", help="compare fits, not times")
     parser.add_argument("--problems", type=int, default=216)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
@@ -196,7 +203,8 @@ def main() -> None:
             if options.same:
                 compare_fits(folders, options.problems, Path(place))
             else:
-                compare_times(folders, options.rounds, Path(place))
+                whats = FITS if options.fits else (*FITS, *PARTS)
+                compare_times(folders, whats, options.rounds, Path(place))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,12 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
+from numpy.typing import NDArray
 
 ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -55,3 +58,32 @@ class Seed:
     def rng(self, *purpose: Any) -> np.random.Generator:
         """Make the random generator for one purpose, such as "model" or "training"."""
         return np.random.default_rng(np.random.SeedSequence(int(digest([*self.content, *purpose]), 16)))
+
+
+class NoWords(ISeedSequence):
+    """Words for a generator whose state is about to be replaced."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
+        """Zeros."""
+        return np.zeros(n_words, dtype)
+
+
+def as_random_state(seed: Any) -> np.random.RandomState:
+    """Random state of an estimator: as `check_random_state` of scikit-learn, in less than half its time for integers.
+
+    NumPy would first draw a state from the operating system and hash it to 624 words, which the integer then replaces.
+
+    Examples
+    --------
+    >>> as_random_state(7).randint(100) == np.random.RandomState(7).randint(100)
+    True
+    """
+    if not isinstance(seed, Integral):
+        from sklearn.utils import check_random_state
+
+        given: np.random.RandomState = check_random_state(seed)
+        return given
+    words: Any = NoWords()
+    random = np.random.RandomState(np.random.MT19937(words))
+    random.seed(int(seed))
+    return random

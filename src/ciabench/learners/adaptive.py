@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ciabench.arrays import Floats
@@ -27,6 +27,7 @@ from ciabench.learners.em import EM
 from ciabench.learners.naive_bayes import NaiveBayes
 from ciabench.learners.rows import checked_labels
 from ciabench.probability.bernoulli import floored_log
+from ciabench.seeds import as_random_state
 from ciabench.tables import next_table, training_table
 
 N_REPEATS, N_FOLDS = 2, 5
@@ -163,7 +164,7 @@ class Adaptive(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit all members to a table X (s, n) and labels y (s,), and weigh them."""
-        members = self._seeded_members(rng := check_random_state(self.random_state))
+        members = self._seeded_members(rng := as_random_state(self.random_state))
         rows, labels = self._training_data(X, y)
         self.classes_, counts = np.unique(labels, return_counts=True)
         prior = prior_weights(len(members))

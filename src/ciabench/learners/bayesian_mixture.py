@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ciabench.arrays import Floats
@@ -16,6 +16,7 @@ from ciabench.latent.posterior import as_powers, r_hat, sample_posterior
 from ciabench.learners.base import BinaryClassifier
 from ciabench.learners.data import checked_weights
 from ciabench.learners.rows import as_table_rows, bit_columns, next_rows, softmax, training_data, with_label
+from ciabench.seeds import as_random_state
 
 
 class BayesianMixture(BinaryClassifier):
@@ -139,7 +140,7 @@ class BayesianMixture(BinaryClassifier):
         weights = checked_weights(sample_weight, codes.size)
         table, powers = as_powers(with_label(rows, codes, self.classes_.size), weights)
         table, powers, self._scale, _ = standardized(table, powers, full=False)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        rng = np.random.default_rng(as_random_state(self.random_state).randint(2**31 - 1))
         budget = (self.max_classes, float(self.weight_concentration), self.max_sweeps, float(self.tol))
         self._set_posterior(sample_posterior(table, powers, *budget, rng))
         return self

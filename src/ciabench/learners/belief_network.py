@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ciabench.arrays import Coded, Floats
@@ -33,6 +32,7 @@ from ciabench.learners.search import check_search, warn_of_the_search
 from ciabench.probability.bif import read_bif
 from ciabench.probability.inference import posteriors, row_log_likelihoods
 from ciabench.probability.network import MISSING, Network, States
+from ciabench.seeds import as_random_state
 from ciabench.tables import training_table
 
 SHOWN_TABLES, SHOWN_ROWS = 12, 12
@@ -194,7 +194,7 @@ class BeliefNetwork(BaseEstimator):
             rows,
             weights,
             [network.names.index(name) for name in hidden],
-            random=check_random_state(self.random_state),
+            random=as_random_state(self.random_state),
             init=checked_tables(self.init, network),
             **{name: getattr(self, name) for name in ("n_init", "tol", "max_iter", "accelerate", "smoothing")},
         )

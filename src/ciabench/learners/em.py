@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ciabench.arrays import Coded, Floats
@@ -26,6 +26,7 @@ from ciabench.learners.rows import (
 from ciabench.learners.search import check_jobs, check_search, warn_of_the_search
 from ciabench.probability import product
 from ciabench.probability.product import Parameters
+from ciabench.seeds import as_random_state
 
 CRITERIA = ("bic", "aic", "cv")
 TARGET = 0
@@ -202,7 +203,7 @@ class EM(MixtureClassifier):
         self._check_parameters()
         rows, codes = training_data(self, X, y)
         counts, joint = checked_weights(sample_weight, codes.size), self._joint(rows, codes)
-        random, n_classes = check_random_state(self.random_state), self.n_classes
+        random, n_classes = as_random_state(self.random_state), self.n_classes
         own = self._own_starts(joint)
         if isinstance(n_classes, str):
             self.criterion_, fitted = self._criteria(joint, counts, random)

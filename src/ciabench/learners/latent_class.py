@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax, xlogy
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ciabench.arrays import Coded, Floats
@@ -20,6 +20,7 @@ from ciabench.learners.class_tables import bivariate_residuals, profiles, standa
 from ciabench.learners.data import checked_parameters, checked_weights
 from ciabench.learners.search import check_jobs, check_search, warn_of_the_search
 from ciabench.probability.product import Parameters, draw, log_joint
+from ciabench.seeds import as_random_state
 from ciabench.tables import next_table, training_table
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class LatentClass(ClusterMixin, DensityMixin, BaseEstimator):
         """Fit to a table X (s, n); y is ignored, and a weight of 2 counts a row twice."""
         self._check_parameters()
         table = training_table(self, X, self.kinds)
-        counts, random = checked_weights(sample_weight, table.n_rows), check_random_state(self.random_state)
+        counts, random = checked_weights(sample_weight, table.n_rows), as_random_state(self.random_state)
         own = checked_parameters(self.init, self.n_classes, table, full=self._is_full)
         if isinstance(self.n_classes, str):
             mixture = self._chosen(self.n_classes, table, counts, random)

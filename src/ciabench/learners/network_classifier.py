@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, assert_all_finite, check_random_state
+from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -20,6 +20,7 @@ from ciabench.learners.search import check_search, warn_of_the_search
 from ciabench.probability.bernoulli import floored_log
 from ciabench.probability.inference import posteriors
 from ciabench.probability.network import MISSING, Network, States
+from ciabench.seeds import as_random_state
 from ciabench.tables import next_table, training_table
 
 TARGET = "y"
@@ -228,7 +229,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
             states,
             weights,
             [listed.index(name) for name in hidden],
-            random=check_random_state(self.random_state),
+            random=as_random_state(self.random_state),
             n_init=self.n_init if hidden else 1,
             **options,
         )

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from ciabench.arrays import Bits, Floats
 from ciabench.errors import check_between, check_integer
 from ciabench.learners.base import OnlineClassifier, rule_scores
 from ciabench.learners.data import column_names
+from ciabench.seeds import as_random_state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,7 +214,7 @@ class Winnow(OnlineClassifier):
     def start(self) -> None:
         """Set all weights of all members to 1."""
         check_integer("n_members", self.n_members, 1)
-        self._random = check_random_state(self.random_state)
+        self._random = as_random_state(self.random_state)
         self._weights, self._tallies = np.ones((self.n_members, 2, self.n_features_in_)), np.zeros((self.n_members, 3))
         self.n_updates_ = self.n_passes_ = 0
 
@@ -223,11 +223,11 @@ class Winnow(OnlineClassifier):
         rates, stages = self._rates(), self._stages()
         is_dense = isinstance(rows, np.ndarray)
         kernel, data = (_train_dense, rows) if is_dense else (_train_sparse, (rows.indptr, rows.indices))
-        orders = [self._order(codes.size) for _ in self._weights]
+        orders, steps = [self._order(codes.size) for _ in self._weights], np.diff(stages, prepend=0).tolist()
         trained = np.empty((len(stages), *self._weights.shape))
         counts = np.empty((len(stages), len(orders), 2), dtype=np.int64)
         for member, ((plus, minus), order) in enumerate(zip(self._weights, orders, strict=True)):
-            for stage, n_passes in enumerate(np.diff(stages, prepend=0).tolist()):
+            for stage, n_passes in enumerate(steps):
                 counts[stage, member] = kernel(data, codes, order, n_passes, plus, minus, rates)
                 trained[stage, member] = plus, minus
         last = first_good_stage(shares_right(rows, codes, orders, trained, rates[2])) if len(stages) > 1 else 0

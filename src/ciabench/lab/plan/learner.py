@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ciabench.errors import ExperimentError
@@ -65,7 +66,7 @@ class Learner:
     def __post_init__(self) -> None:
         check_name(self.name)
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """Class and parameters, which determine its results; its name does not."""
         return canonical({"use": self.use, "params": described(self.params, LEARNERS.name_of)})
