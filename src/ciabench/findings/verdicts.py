@@ -11,9 +11,16 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from ciabench.findings.tester import Finding
+from ciabench.findings.tester import Finding, deciding
 
-COLORS = {"reproduced": "green", "not reproduced": "red", "not enough trials": "yellow", "no data": "dim"}
+COLORS: dict[str, str] = {
+    "reproduced": "green",
+    "not reproduced": "red",
+    "on the margin": "cyan",
+    "undecided, leaning for": "yellow",
+    "undecided, leaning against": "yellow",
+    "no data": "dim",
+}
 
 
 def to_table(findings: Sequence[Finding]) -> Table:
@@ -21,7 +28,9 @@ def to_table(findings: Sequence[Finding]) -> Table:
     table = Table("id", "claim", "verdict", "evidence", show_lines=True)
     for finding in findings:
         own = f"[{COLORS[finding.verdict]}]{finding.verdict}[/]{_trials(finding.trials)}"
-        cell = "\n".join([own, *_reference(finding)])
+        best = deciding(finding.evidence)
+        numbers = [] if best is None or finding.verdict == "reproduced" else [best.measured]
+        cell = "\n".join([own, *numbers, *_reference(finding)])
         table.add_row(finding.id, finding.claim, cell, escape(finding.note))
     return table
 
@@ -32,10 +41,10 @@ def to_markdown(findings: Sequence[Finding]) -> str:
     for one in findings:
         cell = "; ".join([f"**{one.verdict}**{_trials(one.trials)}", *_reference(one)])
         lines.append(f"| {one.id} | {one.claim} | {cell} | {one.note} |")
-    lines += ["", "| id | test | measured | 95% interval | outcome |", "|---|---|---|---|---|"]
+    lines += ["", "| id | statement | measured | interval that decides | outcome |", "|---|---|---|---|---|"]
     for finding in findings:
         lines += [
-            f"| {finding.id} | {one.statement} | {one.estimate:.3f} | {one.low:.3f} … {one.high:.3f} | {one.outcome} |"
+            f"| {finding.id} | {one.statement} | {one.measured} | {one.interval} | {one.outcome} |"
             for one in finding.evidence
         ]
     return "\n".join(lines) + "\n"
