@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from ciabench.errors import StoreError
 from ciabench.findings.curves import CONFIDENCE
 from ciabench.findings.departures import (
     Crossing,
@@ -71,10 +72,11 @@ def _selection_regains(data: Data) -> Statements:
     experiment="departures",
 )
 def _lead_falls_with_departure(data: Data) -> Statements:
-    leads = leads_by_departure(data.rows, "EM", "Winnow", DEPARTURE_SIZE)
-    of_kinds = {str(kind): own for kind, own in leads.groupby("kind", sort=False)}
-    crossings = {kind: crossing(own) for kind, own in of_kinds.items() if kind != RULES}
     kinds = data.measured_kinds(DEPARTURE_SIZE, "EM", "Winnow")
+    if not kinds:
+        raise StoreError(f"no rows of EM and Winnow at size {DEPARTURE_SIZE} in worlds whose departure is known")
+    of_kinds = _models(data)
+    crossings = {kind: crossing(own) for kind, own in of_kinds.items() if kind != RULES}
     return [
         *_slopes(data, kinds),
         *(_crosses(kind, of_kinds[kind], found) for kind, found in crossings.items()),
@@ -90,6 +92,14 @@ def _lead_falls_with_departure(data: Data) -> Statements:
         ),
         *_in_common(crossings),
     ]
+
+
+def _models(data: Data) -> dict[str, pd.DataFrame]:
+    """Leads and departures of the models of each kind; none while a run has estimates but no rows yet."""
+    if data.rows.empty:
+        return {}
+    leads = leads_by_departure(data.rows, "EM", "Winnow", DEPARTURE_SIZE)
+    return {str(kind): own for kind, own in leads.groupby("kind", sort=False)}
 
 
 def _slopes(data: Data, kinds: Mapping[str, Sequence[str]]) -> list[Statement]:

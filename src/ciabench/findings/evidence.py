@@ -88,8 +88,8 @@ class Estimate(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Standard error."""
-        return self.deviation / float(np.sqrt(self.n_trials))
+        """Standard error; NaN without trials."""
+        return self.deviation / float(np.sqrt(self.n_trials)) if self.n_trials else np.nan
 
     @property
     def trials(self) -> Trials:

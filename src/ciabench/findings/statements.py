@@ -64,9 +64,8 @@ class Statement(NamedTuple):
         """The distance in standard errors."""
         return self.distance / max(self.estimate.error, np.finfo(float).tiny)
 
-    @property
-    def points(self) -> tuple[Point, ...]:
-        """Points that more trials are needed of."""
+    def open_points(self, level: Level) -> tuple[Point, ...]:
+        """Points of which more trials would decide it."""
         return self.estimate.points if isinstance(self.estimate, Estimate) else ()
 
     def inside(self, value: float) -> float:
@@ -134,7 +133,7 @@ class Somewhere(NamedTuple):
     def open_points(self, level: Level) -> tuple[Point, ...]:
         """Points of the sizes at which it may still hold."""
         possible = [size for size, (_, high) in self.intervals(level).items() if high > 0]
-        return tuple(point for size in possible for one in self.places[size] for point in one.points)
+        return tuple(point for size in possible for one in self.places[size] for point in one.open_points(level))
 
 
 class IntervalStatement(NamedTuple):
@@ -165,13 +164,14 @@ def judge(statement: Anything, level: Level) -> Evidence:
     """
     if isinstance(statement, IntervalStatement):
         return _judged_by_interval(statement)
-    evidence = _judged(statement, level)
+    evidence = decided(statement, level)
     if evidence.outcome != "undecided":
         return evidence
-    return evidence._replace(trials_needed=_trials_needed(lambda count: _judged(statement.after(count), level)))
+    return evidence._replace(trials_needed=_trials_needed(lambda count: decided(statement.after(count), level)))
 
 
-def _judged(statement: Statement | Somewhere, level: Level) -> Evidence:
+def decided(statement: Statement | Somewhere, level: Level) -> Evidence:
+    """Judge a statement about trials, without an estimate of the trials that would decide it."""
     return _judged_mean(statement, level) if isinstance(statement, Statement) else _judged_places(statement, level)
 
 

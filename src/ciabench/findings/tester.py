@@ -96,12 +96,17 @@ def claim(identity: str, text: str, *worlds: str, experiment: str = "paper") -> 
 
 def findings_of(claims: Mapping[str, Claim], data: Data, reference: Mapping[str, Mapping[str, str]]) -> list[Finding]:
     """Test the claims with at least one world among the rows; if there are any, also the claims that need no rows."""
-    is_about = {identity: any(map(data.holds, claim.worlds)) for identity, claim in claims.items()}
-    if not any(is_about.values()):
+    about = claims_about(claims, data)
+    if not about:
         return []
-    shown = [identity for identity, claim in claims.items() if is_about[identity] or not claim.worlds]
+    shown = [identity for identity, claim in claims.items() if identity in about or not claim.worlds]
     findings = [_finding(identity, claims[identity], data, error_rate(identity, claims)) for identity in shown]
     return [_beside(finding, reference.get(finding.id)) for finding in findings]
+
+
+def claims_about(claims: Mapping[str, Claim], data: Data) -> list[str]:
+    """Ids of the claims of which at least one world is among the results."""
+    return [identity for identity, claim in claims.items() if any(map(data.holds, claim.worlds))]
 
 
 def error_rate(identity: str, claims: Iterable[str]) -> float:
