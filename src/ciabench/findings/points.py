@@ -6,7 +6,7 @@ trials of the same index, which are independent, and every mean has one value pe
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import pandas as pd
@@ -146,7 +146,7 @@ class Points:
         self._values, self._missing = values, np.full(trials, np.nan)
 
     @classmethod
-    def of_rows(cls, rows: pd.DataFrame) -> "Points":
+    def of_rows(cls, rows: pd.DataFrame) -> Self:
         """Points of rows of results."""
         if rows.duplicated(LABELS).any():
             raise StoreError("two rows have the same world, trial, size and learner.")
