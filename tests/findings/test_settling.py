@@ -84,8 +84,17 @@ def test_a_run_that_was_killed_ends_with_the_same_rows(settled, tmp_path, monkey
 def test_without_time_nothing_is_computed_and_the_claim_stays_open(tmp_path):
     reported = []
     settle([experiment()], tmp_path, budget=1e-9, report=lambda standing, cells: reported.append(cells))
-    assert reported == [500]
+    assert reported == [0]
     assert not (tmp_path / "own.db").exists()
+
+
+def test_a_budget_ends_a_round_where_it_is_and_the_next_run_goes_on(settled, tmp_path):
+    folder, found, _ = settled
+    first = settle([experiment()], tmp_path, budget=0.5)
+    assert max(first.wanted.values()) == 500
+    assert 0 < len(rows_in(tmp_path)) / 4 == first.n_tried((FIVE, "EM", 50)) < 500
+    assert settle([experiment()], tmp_path).wanted == found.wanted
+    pd.testing.assert_frame_equal(rows_in(tmp_path), rows_in(folder))
 
 
 def test_most_trials_are_not_exceeded(tmp_path):
@@ -140,9 +149,13 @@ def test_looks_grow_and_the_size_with_the_fewest_trials_is_served_first():
     assert looks[1:4] == [500, 600, 800]
     assert len(looks) < 25
     trials = Trials([("w", "EM", 10), ("w", "EM", 100)], 1_000)
-    trials.want_more([("w", "EM", 10)])
-    trials.want_more([("w", "EM", 10), ("w", "EM", 100)])
-    assert trials.wanted == {("w", "EM", 10): 500, ("w", "EM", 100): 500}
+    small, large = ("w", "EM", 10), ("w", "EM", 100)
+    trials.want_more([[small], [small], [small]])
+    assert trials.wanted == {small: 500, large: 0}
+    trials.want_more([[small, large]])
+    assert trials.wanted == {small: 500, large: 500}
+    trials.want_more([[small], [small, large]])
+    assert trials.wanted == {small: 600, large: 600}
 
 
 def test_the_command_shows_where_trials_went(tmp_path, monkeypatch):

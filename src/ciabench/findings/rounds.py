@@ -1,6 +1,6 @@
 """Where claims stand with the trials that there are so far, and of which points more are wanted."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,12 +69,17 @@ class Trials:
             return Estimate(0, np.nan, np.nan, 0.0, quantity.points)
         return Estimate.of(values)._replace(points=quantity.points)
 
-    def want_more(self, points: Iterable[Point]) -> None:
-        """Want more trials of all of these points than the one with the fewest has."""
-        chosen = tuple(points)
-        look = min(self.most, next_look(min((self.wanted[point] for point in chosen), default=self.most)))
-        for point in chosen:
-            self.wanted[point] = max(self.wanted[point], look)
+    def want_more(self, groups: Iterable[Sequence[Point]]) -> None:
+        """Want more trials of all points of each group: as many as follow on the fewest that one of them has."""
+        before = dict(self.wanted)
+        for points in groups:
+            look = min(self.most, next_look(min((before[point] for point in points), default=self.most)))
+            for point in points:
+                self.wanted[point] = max(self.wanted[point], look)
+
+    def n_tried(self, point: Point) -> int:
+        """Number of trials of a point that were computed, as far as they are wanted."""
+        return int(self.is_tried[point][: self.wanted[point]].sum())
 
 
 def next_look(trials: int) -> int:
@@ -122,8 +127,9 @@ def summary(trials: Trials) -> str:
         shown = f": {one.evidence.statement}: {one.evidence.measured} ({one.evidence.interval})" if one.evidence else ""
         lines.append(f"{one.id}  {one.verdict}{shown}")
     counts: dict[tuple[str, int], int] = {}
-    for (world, _, size), count in trials.wanted.items():
-        counts[world, size] = max(count, counts.get((world, size), 0))
+    for world, learner, size in trials.known():
+        tried = trials.n_tried((world, learner, size))
+        counts[world, size] = max(tried, counts.get((world, size), 0))
     table = pd.Series({place: count for place, count in counts.items() if count}, dtype=np.int64)
     if table.empty:
         return "These experiments hold no point that a claim needs more trials of."

@@ -185,13 +185,13 @@ def settle(
             part.read_into(trials)
         while True:
             before, found = dict(trials.wanted), list(standings(trials))
-            for _, needed in found:
-                for points in needed:
-                    trials.want_more(points)
+            is_over = deadline is not None and time.monotonic() > deadline
+            if not is_over:
+                trials.want_more(points for _, needed in found for points in needed)
             queues = [part.jobs(trials, [point for point in owners if owners[point] is part]) for part in parts]
             report([standing for standing, _ in found], sum(map(len, queues)))
-            if (trials.wanted == before and not any(queues)) or (deadline and time.monotonic() > deadline):
+            if is_over or (trials.wanted == before and not any(queues)):
                 return trials
             for part, queue in zip(parts, queues, strict=True):
-                if queue:
+                if queue and (deadline is None or time.monotonic() < deadline):
                     part.compute(queue, trials, jobs, progress, deadline)
