@@ -41,12 +41,15 @@ def test_markdown_has_a_line_for_every_claim_and_every_test(findings):
 
 def test_markdown_shows_the_reference_beside_every_verdict(findings, alone):
     lines = verdicts.to_markdown(findings).splitlines()
-    reference = "reference: reproduced (300 trials)"
-    assert lines[2] == f"| C1 | EM learns faster | **reproduced** (100 trials); {reference} | its one statement holds |"
-    assert f"**undecided, leaning for** (40 to 100 trials); {reference}" in lines[3]
-    assert "**no data**; reference: reproduced (40 trials)" in lines[4]
-    assert "| **reproduced**; reference: reproduced |" in lines[5]
-    assert "| **reproduced** (20 trials) |" in lines[6]
+    assert lines[0] == "| id | claim | verdict | reference | evidence |"
+    reference, note = "reproduced (300 trials)", "its one statement holds"
+    assert (
+        lines[2] == f"| C1 | EM learns faster | **reproduced** (100 trials) | {reference} | its one statement holds |"
+    )
+    assert f"**undecided, leaning for** (40 to 100 trials); 0.100 ± 0.020 | {reference} |" in lines[3]
+    assert "| **no data** | reproduced (40 trials) |" in lines[4]
+    assert "| **reproduced** | reproduced |" in lines[5]
+    assert "| **reproduced** (20 trials) |  |" in lines[6]
     assert "reference" not in verdicts.to_markdown(alone)
 
 
@@ -86,5 +89,6 @@ def test_terminal_table_shows_verdicts_and_the_reference(findings):
     text = console.export_text()
     assert "undecided, leaning for (40 to 100 trials)" in text
     assert "0.100 ± 0.020" in text
-    assert "reference: reproduced (300 trials)" in text
+    assert "reproduced (300 trials)" in text
     assert "[few]" in text
+    assert "reference" in text

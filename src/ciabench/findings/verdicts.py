@@ -24,23 +24,25 @@ COLORS: dict[str, str] = {
 
 
 def to_table(findings: Sequence[Finding]) -> Table:
-    """Table for the terminal."""
-    table = Table("id", "claim", "verdict", "evidence", show_lines=True)
+    """Table for the terminal; what the reference found stands in a column of its own, if it is known."""
+    has_reference = any(finding.reference_verdict for finding in findings)
+    table = Table("id", "claim", "verdict", *(["reference"] if has_reference else []), "evidence", show_lines=True)
     for finding in findings:
         own = f"[{COLORS[finding.verdict]}]{finding.verdict}[/]{_trials(finding.trials)}"
-        best = deciding(finding.evidence)
-        numbers = [] if best is None or finding.verdict == "reproduced" else [best.measured]
-        cell = "\n".join([own, *numbers, *_reference(finding)])
-        table.add_row(finding.id, finding.claim, cell, escape(finding.note))
+        cells = ["\n".join([own, *_number(finding)]), *([_reference(finding)] if has_reference else [])]
+        table.add_row(finding.id, finding.claim, *cells, escape(finding.note))
     return table
 
 
 def to_markdown(findings: Sequence[Finding]) -> str:
-    """Markdown table of the verdicts, followed by a table of all tests behind them."""
-    lines = ["| id | claim | verdict | evidence |", "|---|---|---|---|"]
+    """Markdown table of the verdicts, followed by a table of all statements behind them."""
+    has_reference = any(finding.reference_verdict for finding in findings)
+    names = ["id", "claim", "verdict", *(["reference"] if has_reference else []), "evidence"]
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for one in findings:
-        cell = "; ".join([f"**{one.verdict}**{_trials(one.trials)}", *_reference(one)])
-        lines.append(f"| {one.id} | {one.claim} | {cell} | {one.note} |")
+        own = "; ".join([f"**{one.verdict}**{_trials(one.trials)}", *_number(one)])
+        cells = [one.id, one.claim, own, *([_reference(one)] if has_reference else []), one.note]
+        lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "| id | statement | measured | interval that decides | outcome |", "|---|---|---|---|---|"]
     for finding in findings:
         lines += [
@@ -73,11 +75,15 @@ def _trials(trials: str | None) -> str:
     return f" ({trials} trials)" if trials else ""
 
 
-def _reference(finding: Finding) -> list[str]:
-    """Verdict of the reference in words, if there is one."""
-    if finding.reference_verdict is None:
-        return []
-    return [f"reference: {finding.reference_verdict}{_trials(finding.reference_trials)}"]
+def _number(finding: Finding) -> list[str]:
+    """The estimate that decides with its standard error, unless the claim is reproduced."""
+    best = deciding(finding.evidence)
+    return [] if best is None or finding.verdict == "reproduced" else [best.measured]
+
+
+def _reference(finding: Finding) -> str:
+    """Verdict of the reference with its trials, if there is one."""
+    return f"{finding.reference_verdict or ''}{_trials(finding.reference_trials)}"
 
 
 def _finite(evidence: dict[str, Any]) -> dict[str, Any]:
