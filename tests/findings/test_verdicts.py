@@ -43,9 +43,7 @@ def test_markdown_shows_the_reference_beside_every_verdict(findings, alone):
     lines = verdicts.to_markdown(findings).splitlines()
     assert lines[0] == "| id | claim | verdict | reference | evidence |"
     reference, note = "reproduced (300 trials)", "its one statement holds"
-    assert (
-        lines[2] == f"| C1 | EM learns faster | **reproduced** (100 trials) | {reference} | its one statement holds |"
-    )
+    assert lines[2] == f"| C1 | EM learns faster | **reproduced** (100 trials) | {reference} | {note} |"
     assert f"**undecided, leaning for** (40 to 100 trials); 0.100 ± 0.020 | {reference} |" in lines[3]
     assert "| **no data** | reproduced (40 trials) |" in lines[4]
     assert "| **reproduced** | reproduced |" in lines[5]
