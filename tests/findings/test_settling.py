@@ -10,7 +10,7 @@ from ciabench.errors import ExperimentError
 from ciabench.findings import rounds, settling
 from ciabench.findings.claims import check_claims
 from ciabench.findings.paper import named
-from ciabench.findings.rounds import Trials, next_look
+from ciabench.findings.rounds import Standing, Trials, next_look
 from ciabench.findings.settling import settle
 from ciabench.lab.plan.experiment import validate
 from ciabench.lab.storage.rows import read
@@ -156,6 +156,17 @@ def test_looks_grow_and_the_size_with_the_fewest_trials_is_served_first():
     assert trials.wanted == {small: 500, large: 500}
     trials.want_more([[small], [small, large]])
     assert trials.wanted == {small: 600, large: 600}
+
+
+def test_undecided_claims_come_before_undecided_statements_of_decided_ones():
+    decided, undecided = (Standing("C1", verdict, None) for verdict in ("not reproduced", "undecided, leaning for"))
+    small, large = ("w", "EM", 10), ("w", "EM", 100)
+    trials = Trials([small, large], 500)
+    found = [(decided, [[large]]), (undecided, [[small]])]
+    settling.want_more(trials, found)
+    assert trials.wanted == {small: 500, large: 0}
+    settling.want_more(trials, found)
+    assert trials.wanted == {small: 500, large: 500}
 
 
 def test_the_command_shows_where_trials_went(tmp_path, monkeypatch):

@@ -27,6 +27,11 @@ class Standing(NamedTuple):
     verdict: Verdict
     evidence: Evidence | None
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether more trials are not needed for its verdict."""
+        return self.verdict in ("reproduced", "not reproduced", "on the margin")
+
 
 class Trials:
     """T of all points that experiments offer, trial by trial, and how many trials are wanted of each.

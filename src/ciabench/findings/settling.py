@@ -140,6 +140,14 @@ def _by_size(wanted: Wanted) -> tuple[int, int]:
     return wanted.size, wanted.entrant
 
 
+def want_more(trials: Trials, found: Sequence[tuple[Standing, Sequence[Sequence[Point]]]]) -> None:
+    """Want more trials of claims that are undecided; once there are none, of statements of the others that are."""
+    before = dict(trials.wanted)
+    trials.want_more(points for standing, needed in found if not standing.is_decided for points in needed)
+    if trials.wanted == before:
+        trials.want_more(points for _, needed in found for points in needed)
+
+
 def settle(
     experiments: Sequence[Experiment],
     folder: Path,
@@ -187,7 +195,7 @@ def settle(
             before, found = dict(trials.wanted), list(standings(trials))
             is_over = deadline is not None and time.monotonic() > deadline
             if not is_over:
-                trials.want_more(points for _, needed in found for points in needed)
+                want_more(trials, found)
             queues = [part.jobs(trials, [point for point in owners if owners[point] is part]) for part in parts]
             report([standing for standing, _ in found], sum(map(len, queues)))
             if is_over or (trials.wanted == before and not any(queues)):
