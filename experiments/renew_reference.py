@@ -43,6 +43,7 @@ ROWS = {
     "larger": 20,
     "beyond": 100,
     "spelling": 100,
+    "brown": 100,
     "departures": 500,
     "limit": 200,
 }

@@ -112,6 +112,18 @@ def test_claim_b3_counts_pairs_that_line_up_and_pairs_that_are_the_majority():
     assert finding.verdict == "reproduced"
 
 
+def test_claim_b3_judges_each_corpus_by_itself():
+    rows = with_lead(rows_of({"EM": 0, "Winnow": 0.2}), "EM", PAIRS[:5], 0.2).assign(corpus="sotu")
+    other = rows_of({"EM": 0.02, "Winnow": 0.2}).assign(corpus="brown")
+    other["world"] += " (corpus=brown)"
+    finding = finding_of("B3", pd.concat([rows, other]))
+    assert finding.verdict == "not reproduced"
+    by_corpus = {one.statement.partition(" pairs: ")[2].partition(",")[0] for one in finding.evidence}
+    assert by_corpus == {"sotu", "brown"}
+    assert "12 of 12 pairs: sotu, EM does one or the other" in finding.evidence[0].statement
+    assert finding.evidence[4].statement.startswith("0 of 12 pairs: brown, EM does one or the other")
+
+
 def test_claim_b3_names_the_pairs_that_are_neither():
     rows = with_lead(rows_of({"EM": 0, "Winnow": 0.2}), "EM", ["a/aa", "b/bb"], 0.02)
     finding = finding_of("B3", rows)

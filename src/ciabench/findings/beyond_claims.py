@@ -29,8 +29,8 @@ from ciabench.findings.paper import SIX, named
 from ciabench.findings.paper_claims import FAR_ABOVE, SIMILAR, always_ahead
 from ciabench.findings.points import Slope
 from ciabench.findings.selection import MEASURED_WORLDS, PAIRS, Data
-from ciabench.findings.spelling import leads, of_pairs
-from ciabench.findings.statements import Anything, Direction, IntervalStatement, Statement
+from ciabench.findings.spelling import corpora, leads
+from ciabench.findings.statements import Anything, IntervalStatement, Statement
 from ciabench.findings.tester import Statements, claim
 from ciabench.lab.storage.view import WORLD
 
@@ -146,19 +146,33 @@ def _in_common(crossings: Mapping[str, Crossing]) -> list[IntervalStatement]:
     experiment="spelling",
 )
 def _lines_up_or_not(data: Data) -> Statements:
-    over_majority, over_winnow = leads(data.rows, "EM"), leads(data.rows, "EM", "Winnow")
+    by_corpus = corpora(data.rows)
+    return [
+        statement
+        for corpus, rows in by_corpus.items()
+        for statement in _on_corpus(f"{corpus}, " if len(by_corpus) > 1 else "", rows)
+    ]
+
+
+def _on_corpus(where: str, rows: pd.DataFrame) -> Statements:
+    """The statements about all pairs of one corpus."""
+    over_majority, over_winnow = leads(rows, "EM"), leads(rows, "EM", "Winnow")
     mean = over_majority.mean(axis=1)
     lines_up, is_majority = mean >= FAR_ABOVE, (over_majority.abs().fillna(0) < SAME_RATE).all(axis=1)
-    is_either = lines_up | is_majority
+    is_either, splits = lines_up | is_majority, _splits(rows)
     statements: list[Anything] = [
-        _share(data, f"EM does one or the other; neither{_listed(mean[~is_either])}", is_either, MOST),
-        _share(data, f"EM leads the majority by {FAR_ABOVE} or more{_listed(mean[lines_up])}", lines_up, NOT_RARE),
-        _share(data, "EM is exactly the majority in every split", is_majority, NOT_RARE),
+        _share(f"{where}{text}", is_one, bound, splits)
+        for text, is_one, bound in (
+            (f"EM does one or the other; neither{_listed(mean[~is_either])}", is_either, MOST),
+            (f"EM leads the majority by {FAR_ABOVE} or more{_listed(mean[lines_up])}", lines_up, NOT_RARE),
+            ("EM is exactly the majority in every split", is_majority, NOT_RARE),
+        )
     ]
     near = _where_others_line_up(over_majority, over_winnow)
     if len(near) > 1:
-        text = f"EM within ±{NEAR} of Winnow in splits whose other splits show that it lines up"
-        statements.append(_of_pairs(data, text, near, NEAR, "within"))
+        text = f"{where}EM within ±{NEAR} of Winnow in splits whose other splits show that it lines up"
+        means = Sample.of(np.array(list(near.values())))._replace(trials=splits)
+        statements.append(Statement(f"mean over {len(near)} pairs: {text}", means, NEAR, "within"))
     return statements
 
 
@@ -175,26 +189,18 @@ def _where_others_line_up(over_majority: pd.DataFrame, over_winnow: pd.DataFrame
     return {str(pair): float(lead) for pair, lead in means.items()}
 
 
-def _share(data: Data, text: str, is_one: "pd.Series[bool]", bound: float) -> IntervalStatement:
+def _share(text: str, is_one: "pd.Series[bool]", bound: float, splits: Trials) -> IntervalStatement:
     """Statement about the share of all pairs, with an exact 95% interval (Clopper & Pearson)."""
     count, total = int(is_one.sum()), len(is_one)
     interval = stats.binomtest(count, total).proportion_ci(0.95, method="exact")
     ends = float(interval.low), float(interval.high)
-    return IntervalStatement(f"{count} of {total} pairs: {text}", count / total, *ends, bound, trials=_splits(data))
+    return IntervalStatement(f"{count} of {total} pairs: {text}", count / total, *ends, bound, trials=splits)
 
 
-def _splits(data: Data) -> Trials:
+def _splits(rows: pd.DataFrame) -> Trials:
     """Splits per pair: fewest and most."""
-    splits = of_pairs(data.rows).groupby(WORLD)["trial"].nunique()
+    splits = rows.groupby(WORLD)["trial"].nunique()
     return Trials(int(splits.min()), int(splits.max()))
-
-
-def _of_pairs(
-    data: Data, text: str, leads: Mapping[str, float], bound: float, direction: Direction = "above"
-) -> Statement:
-    """Statement of which the pair is the unit: only more pairs would decide it, which no number of trials brings."""
-    mean = Sample.of(np.array(list(leads.values())))._replace(trials=_splits(data))
-    return Statement(f"mean over {len(leads)} pairs: {text}", mean, bound, direction)
 
 
 @claim(
