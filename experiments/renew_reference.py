@@ -202,7 +202,9 @@ def grids(worlds: pd.DataFrame) -> dict[str, paper.Grid]:
 
 def renew_claims(findings: list[Finding]) -> None:
     """Write the findings beside the rows, their verdicts into the package and into the README."""
-    (REFERENCE / "claims.md").write_text(f"{verdicts.to_markdown(findings)}\n{passing_table()}", encoding="utf-8")
+    (REFERENCE / "claims.md").write_text(
+        f"{verdicts.to_markdown(findings)}\n{passing_table()}\n{trials_table()}", encoding="utf-8"
+    )
     (REFERENCE / "claims.json").write_text(verdicts.to_json(findings), encoding="utf-8")
     (PACKAGE / PACKAGE_DATA).write_text(verdicts.to_reference(findings), encoding="utf-8")
     README.write_text(with_table(README.read_text(encoding="utf-8"), findings), encoding="utf-8")
@@ -215,6 +217,20 @@ def passing_table() -> str:
     for world in (world for world in PASSED if world in statistics.moments):
         size, low, high = map(in_words, statistics.passing_size(world, "EM", "Winnow"))
         lines.append(f"| {world} | {size} | {low} … {high} |")
+    return "\n".join(lines) + "\n"
+
+
+def trials_table() -> str:
+    """Markdown table of the trials of each world and size: the most that a learner has."""
+    counts: dict[str, dict[int, int]] = {}
+    for world, moments in Statistics.read(REFERENCE).moments.items():
+        own = counts.setdefault(world, {})
+        for (_, size), count in zip(moments.points, moments.trials.diagonal(), strict=True):
+            own[size] = max(int(count), own.get(size, 0))
+    sizes = sorted({size for own in counts.values() for size in own})
+    lines = [f"| trials | {' | '.join(f's = {size:,}' for size in sizes)} |", "|---" * (len(sizes) + 1) + "|"]
+    for world, own in counts.items():
+        lines.append(f"| {world} | {' | '.join(f'{own[size]:,}' if size in own else '' for size in sizes)} |")
     return "\n".join(lines) + "\n"
 
 
