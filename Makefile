@@ -10,7 +10,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 # Tests and runs start many processes, each of which would otherwise compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help figures departures limit test tests lint soak bench reference docs dist test-lowest test-newest clean
+.PHONY: help figures departures limit multiverse test tests lint soak bench reference docs dist test-lowest test-newest clean
 
 help:
 	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims, write its page"
@@ -24,7 +24,8 @@ help:
 	@echo "make test-lowest            all tests with the lowest versions of the dependencies that pyproject.toml allows"
 	@echo "make test-newest            all tests with the newest versions"
 	@echo "make bench                  time the library against its peers"
-	@echo "make reference              run all experiments in full and renew results/reference"
+	@echo "make multiverse             every claim under other choices than ours, and a picture of it"
+	@echo "make reference              run the paper's experiments, add trials until claims are decided, renew results/reference"
 
 # uv takes 10 s where pip takes one or two minutes, but ignores pip's settings: what uv cannot download, pip may.
 $(INSTALLED): pyproject.toml constraints.txt
@@ -55,22 +56,28 @@ figures: $(INSTALLED)
 
 departures: $(INSTALLED)
 	$(BIN)/ciabench run experiments/departures.toml --out results --jobs $(JOBS)
+	$(BIN)/ciabench settle experiments/departures.toml --out results --jobs $(JOBS) --budget 20min
 	$(BIN)/ciabench figures results/departures.db --out results/departures
 	$(BIN)/ciabench claims results/departures.db --markdown results/departures/claims.md --json results/departures/claims.json || test $$? -eq 1
 	$(BIN)/python experiments/departures.py results/departures.db
+	$(BIN)/python experiments/renew_reference.py --experiments departures
 
 limit: $(INSTALLED)
 	$(BIN)/ciabench run experiments/limit.toml --out results --jobs $(JOBS)
 	$(BIN)/python experiments/limit.py results/limit.db
 	$(BIN)/python experiments/renew_reference.py --experiments limit
 
+multiverse: $(INSTALLED)
+	$(BIN)/python experiments/multiverse.py --jobs $(JOBS)
+
+# At most 100 minutes on two cores: 30 for whole experiments, 60 where claims need more trials, the rest for figures.
+SETTLED := experiments/paper.toml experiments/omitted.toml experiments/larger.toml experiments/beyond.toml
 reference: $(INSTALLED)
 	$(BIN)/ciabench run experiments/paper.toml --out results --jobs $(JOBS) --trials 300
-	$(BIN)/ciabench run experiments/omitted.toml --out results --jobs $(JOBS)
-	$(BIN)/ciabench run experiments/beyond.toml --out results --jobs $(JOBS)
-	$(BIN)/ciabench run experiments/spelling.toml --out results --jobs $(JOBS)
-	$(BIN)/ciabench run experiments/departures.toml --out results --jobs $(JOBS)
-	$(BIN)/ciabench run experiments/limit.toml --out results --jobs $(JOBS)
+	for experiment in omitted larger beyond; do $(BIN)/ciabench run experiments/$$experiment.toml --out results --jobs $(JOBS) || exit 1; done
+	$(BIN)/ciabench run experiments/spelling.toml --out results --jobs $(JOBS) --trials 20
+	if command -v npm > /dev/null; then $(BIN)/python experiments/brown.py --jobs $(JOBS); else echo "without npm the rows of the Brown corpus stay as they are"; fi
+	$(BIN)/ciabench settle $(SETTLED) --out results --jobs $(JOBS) --budget 60min
 	$(BIN)/python experiments/renew_reference.py
 
 soak: $(INSTALLED)

@@ -13,6 +13,7 @@ from ciabench.findings import departures, figures
 from ciabench.findings.claims import check_claims
 from ciabench.findings.departures import crossing, heterogeneity, kind_of, leads_by_departure, slope
 from ciabench.findings.figures import write_figures
+from ciabench.findings.points import Points, Slope
 from ciabench.findings.selection import combined
 from ciabench.lab.storage.rows import read
 
@@ -116,10 +117,21 @@ def verdict(rows):
 
 
 def test_the_claim_holds_where_leads_fall_and_says_that_crossing_points_differ():
-    found = verdict(made_rows())
+    found = verdict(made_rows(trials=500))
     assert found.verdict == "reproduced", found.note
     assert any("none in common" in one.statement for one in found.evidence)
-    assert found.trials == "60"
+    assert found.trials == "500"
+
+
+def test_a_slope_by_trials_is_that_of_least_squares_with_errors_of_the_same_size(leads):
+    points = Points.of_rows(made_rows())
+    for within in (False, True):
+        worlds = tuple(kind(leads, "Tree")["world"].unique())
+        found = points.estimate(Slope(worlds, "EM", "Winnow", 1000, within))
+        known = slope(kind(leads, "Tree"), within_worlds=within)
+        assert found.mean == pytest.approx(known.mean)
+        assert found.error == pytest.approx(known.error, rel=0.2)
+        assert found.n_trials == 60
 
 
 def test_the_claim_gives_a_common_crossing_point_where_heterogeneity_is_not_rejected():
@@ -130,7 +142,7 @@ def test_the_claim_gives_a_common_crossing_point_where_heterogeneity_is_not_reje
 
 
 def test_the_claim_fails_where_leads_rise_between_models_of_the_same_parameters():
-    rows = made_rows()
+    rows = made_rows(trials=500)
     is_tree = rows["world"].str.startswith("Tree") & (rows["learner"] == "EM")
     low = rows["world"].str.contains("0.3").map({True: 0.3, False: 0.0})
     rows.loc[is_tree, "t"] = 0.9 + (rows["departure"] - low - 2 * low)[is_tree]

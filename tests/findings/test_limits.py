@@ -84,7 +84,7 @@ def findings(made_rows, means):
         own = means(world)
         learners = own if world in SIX else {name: mean for name, mean in own.items() if name != "limit"}
         drawn = {name: mean if isinstance(mean, dict) else flat(mean) for name, mean in learners.items()}
-        parts.append(made_rows(drawn, world=world, seed=seed, trials=100, spread=0.05))
+        parts.append(made_rows(drawn, world=world, seed=seed, trials=500, spread=0.05))
     return {one.id: one for one in check_claims(pd.concat(parts, ignore_index=True))}
 
 

@@ -1,5 +1,6 @@
 import io
 import json
+import math
 
 import pytest
 from rich.console import Console
@@ -11,11 +12,14 @@ from ciabench.findings.evidence import Evidence
 
 @pytest.fixture
 def findings():
-    shown = Evidence("T of EM above 0.95", 0.98, 0.97, 0.99, "supports")
-    never = Evidence("passing size at n = 75 over that at n = 10", float("nan"), 3.0, float("inf"), "undecided", 900)
+    shown = Evidence("T of EM above 0.95", 0.98, 0.005, 0.97, 0.99, "supports", 0.03, "always valid")
+    infinite = -math.inf, math.inf
+    never = Evidence("Winnow ahead somewhere", 0.1, 0.02, *infinite, "undecided", 0.1, "always valid", 900)
     return [
         Finding("C1", "EM learns faster", "reproduced", [shown], "its one statement holds", "100", "reproduced", "300"),
-        Finding("C9", "Winnow needs more", "not enough trials", [never], "[few]", "40 to 100", "reproduced", "300"),
+        Finding(
+            "C9", "Winnow needs more", "undecided, leaning for", [never], "[few]", "40 to 100", "reproduced", "300"
+        ),
         Finding("C8", "margin helps", "no data", [], "no rows of basic Winnow", "", "reproduced", "40"),
         Finding("C11", "linear", "reproduced", [shown], "its one statement holds", "", "reproduced", ""),
         Finding("B9", "new", "reproduced", [shown], "its one statement holds", "20"),
@@ -30,30 +34,35 @@ def alone(findings):
 
 def test_markdown_has_a_line_for_every_claim_and_every_test(findings):
     text = verdicts.to_markdown(findings)
-    assert "| C9 | passing size at n = 75 over that at n = 10 | nan | 3.000 … inf | undecided |" in text
+    assert "| C1 | T of EM above 0.95 | 0.980 ± 0.005 | 0.970 … 0.990 | supports |" in text
+    assert "| C9 | Winnow ahead somewhere | 0.100 ± 0.020 | none before 500 trials | undecided |" in text
     assert text.count("\n| C") == 7
 
 
 def test_markdown_shows_the_reference_beside_every_verdict(findings, alone):
     lines = verdicts.to_markdown(findings).splitlines()
-    reference = "reference: reproduced (300 trials)"
-    assert lines[2] == f"| C1 | EM learns faster | **reproduced** (100 trials); {reference} | its one statement holds |"
-    assert f"**not enough trials** (40 to 100 trials); {reference}" in lines[3]
-    assert "**no data**; reference: reproduced (40 trials)" in lines[4]
-    assert "| **reproduced**; reference: reproduced |" in lines[5]
-    assert "| **reproduced** (20 trials) |" in lines[6]
+    assert lines[0] == "| id | claim | verdict | reference | evidence |"
+    reference, note = "reproduced (300 trials)", "its one statement holds"
+    assert lines[2] == f"| C1 | EM learns faster | **reproduced** (100 trials) | {reference} | {note} |"
+    assert f"**undecided, leaning for** (40 to 100 trials); 0.100 ± 0.020 | {reference} |" in lines[3]
+    assert "| **no data** | reproduced (40 trials) |" in lines[4]
+    assert "| **reproduced** | reproduced |" in lines[5]
+    assert "| **reproduced** (20 trials) |  |" in lines[6]
     assert "reference" not in verdicts.to_markdown(alone)
 
 
 def test_json_is_strict_and_whole(findings):
     entries = json.loads(verdicts.to_json(findings), parse_constant=pytest.fail)
-    assert [entry["verdict"] for entry in entries][:3] == ["reproduced", "not enough trials", "no data"]
+    assert [entry["verdict"] for entry in entries][:3] == ["reproduced", "undecided, leaning for", "no data"]
     assert entries[1]["evidence"][0] == {
-        "statement": "passing size at n = 75 over that at n = 10",
-        "estimate": None,
-        "low": 3.0,
+        "statement": "Winnow ahead somewhere",
+        "estimate": 0.1,
+        "error": 0.02,
+        "low": None,
         "high": None,
         "outcome": "undecided",
+        "distance": 0.1,
+        "kind": "always valid",
         "trials_needed": 900,
     }
 
@@ -68,7 +77,7 @@ def test_json_has_trials_and_the_reference(findings, alone):
 
 def test_what_the_package_keeps_is_verdict_and_trials(alone):
     kept = json.loads(verdicts.to_reference(alone))
-    assert kept["C9"] == {"verdict": "not enough trials", "trials": "40 to 100"}
+    assert kept["C9"] == {"verdict": "undecided, leaning for", "trials": "40 to 100"}
     assert list(kept) == ["C1", "C9", "C8", "C11", "B9"]
 
 
@@ -76,6 +85,8 @@ def test_terminal_table_shows_verdicts_and_the_reference(findings):
     console = Console(width=160, record=True, file=io.StringIO())
     console.print(verdicts.to_table(findings))
     text = console.export_text()
-    assert "not enough trials (40 to 100 trials)" in text
-    assert "reference: reproduced (300 trials)" in text
+    assert "undecided, leaning for (40 to 100 trials)" in text
+    assert "0.100 ± 0.020" in text
+    assert "reproduced (300 trials)" in text
     assert "[few]" in text
+    assert "reference" in text

@@ -1,13 +1,14 @@
 """Commands that run experiments: run, paper, experiments, init."""
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 
@@ -29,6 +30,16 @@ def _part(context: click.Context, parameter: click.Parameter, value: str) -> tup
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
         raise click.BadParameter(f"{value!r} is not of the form I/N with 1 ≤ I ≤ N.", context, parameter)
     return int(number), int(count)
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Read a time such as 90s, 30min or 2h, in seconds."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|min|h)", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not a time such as 90s, 30min or 2h.", context, parameter)
+    return float(found[1]) * {"s": 1, "min": 60, "h": 3600}[found[2]]
 
 
 @main.command()
@@ -118,6 +129,47 @@ def paper(out: Path, jobs: int | None, trials: int | None) -> None:
 
 
 @main.command()
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="EXPERIMENT...")
+@click.option("--out", default="results", show_default=True, type=FILE, help="Result folder.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
+@click.option("--budget", callback=_seconds, metavar="TIME", help="Stop after this time, such as 90s, 30min or 2h.")
+@click.option(
+    "--most-trials",
+    default=10_000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Most trials per world and size.",
+)
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@example("ciabench settle paper --budget 30min --jobs 2")
+def settle(files: tuple[Path, ...], out: Path, jobs: int, budget: float | None, most_trials: int, quiet: bool) -> None:
+    """Add trials until claims are decided.
+
+    EXPERIMENT is an experiment file, or the name of one that comes with ciabench; several of the same seed are settled
+    together. Trials are added only for worlds and sizes on which an undecided statement of a claim rests, until every
+    claim is reproduced, not reproduced or on the margin. An interrupted command resumes where it left off.
+    """
+    from ciabench.findings import rounds, settling
+
+    experiments = [_experiment(file, None, None) for file in files]
+    report = settling.silent if quiet else lambda standing, cells: click.echo(rounds.line(standing, cells), err=True)
+    try:
+        found = settling.settle(
+            experiments,
+            out,
+            jobs=jobs,
+            budget=budget,
+            most=most_trials,
+            progress="silent" if quiet else "bar",
+            report=report,
+        )
+    except KeyboardInterrupt:
+        _say_how_to_resume()
+    if not quiet:
+        click.echo(rounds.summary(found))
+
+
+@main.command()
 @example("ciabench experiments")
 def experiments() -> None:
     """List the experiments that come with ciabench.
@@ -164,12 +216,17 @@ def _run(
         with _warnings_in_one_line():
             counts = run_experiment(experiment, folder, progress=progress, **options)
     except KeyboardInterrupt:
-        command = " ".join(["ciabench", *sys.argv[1:]])
-        click.echo(f"\nstopped; finished work is kept. Resume with: {command}", err=True)
-        sys.exit(130)
+        _say_how_to_resume()
     if progress == "full":
         click.echo(f"{store_path(experiment, folder)}: {counts.done} scores done, {counts.failed} failed.")
     return counts
+
+
+def _say_how_to_resume() -> NoReturn:
+    """Say after an interruption how to go on, and exit."""
+    command = " ".join(["ciabench", *sys.argv[1:]])
+    click.echo(f"\nstopped; finished work is kept. Resume with: {command}", err=True)
+    sys.exit(130)
 
 
 @contextmanager

@@ -159,14 +159,14 @@ def passing_sizes(rows: pd.DataFrame, leader: str, chaser: str, *, seed: int = 0
     for world, group in paired_trials(rows, leader, chaser).groupby(WORLD, sort=False):
         lags = group["difference"].unstack("size").dropna()
         sizes = lags.columns.to_numpy(dtype=np.float64)
-        point = _last_crossing(sizes, lags.to_numpy().mean(axis=0)[None])[0]
-        spread = _last_crossing(sizes, _resampled_means(lags.to_numpy(), seed))
+        point = last_crossing(sizes, lags.to_numpy().mean(axis=0)[None])[0]
+        spread = last_crossing(sizes, _resampled_means(lags.to_numpy(), seed))
         low, high = np.quantile(spread, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="nearest")
         found.append((world, len(lags), point, low, high))
     return pd.DataFrame(found, columns=[WORLD, "trials", "size", "low", "high"])
 
 
-def _last_crossing(sizes: Floats, lags: Floats) -> Floats:
+def last_crossing(sizes: Floats, lags: Floats) -> Floats:
     """Size after which each row of lags (samples, sizes) is never above zero."""
     behind = lags > 0
     last_behind = np.where(behind.any(axis=1), lags.shape[1] - 1 - np.argmax(behind[:, ::-1], axis=1), -1)

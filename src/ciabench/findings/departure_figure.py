@@ -13,7 +13,6 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from ciabench.errors import StoreError
 from ciabench.findings.curves import learning_curves
 from ciabench.findings.departures import (
-    DEPARTURE,
     MODEL,
     Crossing,
     crossing,
@@ -36,6 +35,7 @@ from ciabench.findings.looks import (
     style,
 )
 from ciabench.findings.panels import CEILING, FLOOR, T_LABEL
+from ciabench.findings.points import DEPARTURE
 from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.view import STATED, WORLD
 

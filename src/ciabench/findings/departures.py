@@ -15,14 +15,11 @@ from scipy.optimize import isotonic_regression
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
 from ciabench.findings.curves import CONFIDENCE, RESAMPLES, paired_trials
-from ciabench.findings.evidence import Estimate, Trials
+from ciabench.findings.evidence import Sample, Trials
+from ciabench.findings.points import DEPARTURE, LEAST_SPREAD
 from ciabench.lab.storage.view import WORLD
 
-DEPARTURE = "departure"
 MODEL = [WORLD, "trial"]
-
-LEAST_SPREAD = 1e-6
-"""Departures that differ by less, in nats, tell nothing about a slope."""
 
 
 def departures_of(rows: pd.DataFrame) -> "pd.Series[float]":
@@ -82,7 +79,7 @@ def _order(kinds: "pd.Series[str]") -> "pd.Series[int]":
     return kinds.map({kind: place for place, kind in enumerate(kinds.unique())})
 
 
-def slope(leads: pd.DataFrame, *, within_worlds: bool = False) -> Estimate:
+def slope(leads: pd.DataFrame, *, within_worlds: bool = False) -> Sample:
     """Slope of the lead on the departure, per nat, with a standard error that holds for any variances (HC3).
 
     Parameters
@@ -108,12 +105,7 @@ def slope(leads: pd.DataFrame, *, within_worlds: bool = False) -> Estimate:
     leverage = x**2 / total + 1 / leads.groupby(worlds)["lead"].transform("size").to_numpy()
     residuals = (y - steepness * x) / np.maximum(1 - leverage, 1e-9)
     error = float(np.sqrt((x**2) @ (residuals**2))) / total
-    return Estimate(steepness, error, freedom, trials_per_world(leads))
-
-
-def mean_lead(leads: pd.DataFrame) -> Estimate:
-    """Mean lead of models of one kind."""
-    return Estimate.of(leads["lead"].to_numpy(dtype=np.float64))._replace(trials=trials_per_world(leads))
+    return Sample(steepness, error, freedom, trials_per_world(leads))
 
 
 def trials_per_world(leads: pd.DataFrame) -> Trials:

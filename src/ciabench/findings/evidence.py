@@ -1,10 +1,6 @@
-"""Statistical tests of the statements that claims consist of, with the outcomes yes, no, and more trials needed.
+"""Estimates from trials, with intervals that hold at all numbers of trials at once, and judged statements."""
 
-A claim is a list of statements that must all hold. Each statement is tested in both directions: it *supports* the claim
-if it is shown to hold, *contradicts* it if the opposite is shown, and is *undecided* otherwise.
-"""
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,17 +8,20 @@ from scipy import special
 
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
+from ciabench.findings.sequences import FIRST_LOOK, bound
 
-Direction = Literal["above", "below", "within"]
-Outcome = Literal["supports", "contradicts", "undecided"]
-Verdict = Literal["reproduced", "not reproduced", "not enough trials", "no data"]
+Point = tuple[str, str, int]
+"""Where T is measured: name of a world, name of a learner, number of examples."""
 
-POWER = 0.8
+Outcome = Literal["supports", "contradicts", "on the margin", "undecided"]
+
 TOO_FEW = "At least two trials are needed to estimate an error."
+CONFIDENCE = 0.95
+ALWAYS_VALID = "always valid"
 
 
 class Level(NamedTuple):
-    """Error rates of a claim: of wrongly calling it reproduced, and of one test wrongly contradicting it.
+    """Error rates of one end of an interval: the end that supports a statement, and the one that contradicts it.
 
     Examples
     --------
@@ -35,7 +34,7 @@ class Level(NamedTuple):
 
     @classmethod
     def of_claim(cls, error_rate: float, statements: int) -> "Level":
-        """Levels of the tests of a claim with that many statements.
+        """Levels of a claim with that many statements.
 
         All of them must be shown, which needs no correction; a single one suffices to contradict the claim.
         """
@@ -47,8 +46,8 @@ class Trials(NamedTuple):
 
     Examples
     --------
-    >>> str(Trials(100, 100)), str(Trials.joined([Trials(40, 100), Trials(300, 300)])), str(NO_TRIALS)
-    ('100', '40 to 300', '')
+    >>> str(Trials(100, 100)), str(Trials.joined([Trials(40, 100), Trials(3000, 3000)])), str(NO_TRIALS)
+    ('100', '40 to 3,000', '')
     """
 
     fewest: int
@@ -63,166 +62,126 @@ class Trials(NamedTuple):
     def __str__(self) -> str:
         if not self.most:
             return ""
-        return f"{self.most}" if self.fewest == self.most else f"{self.fewest} to {self.most}"
+        return f"{self.most:,}" if self.fewest == self.most else f"{self.fewest:,} to {self.most:,}"
 
 
 NO_TRIALS = Trials(0, 0)
 
 
 class Estimate(NamedTuple):
-    """A mean over trials, its standard error and degrees of freedom, and the number of trials."""
+    """A mean over trials, with all that a confidence sequence needs, and the points that it is computed from."""
 
+    n_trials: int
     mean: float
-    error: float
-    freedom: float
-    trials: Trials
+    deviation: float
+    skewness: float
+    points: tuple[Point, ...] = ()
 
     @classmethod
     def of(cls, values: Floats) -> "Estimate":
         """Estimate the mean of independent trials."""
         if len(values) < 2:
             raise StoreError(TOO_FEW)
-        count = len(values)
-        error = float(np.std(values, ddof=1) / np.sqrt(count))
-        return cls(float(np.mean(values)), error, count - 1, Trials(count, count))
-
-    @classmethod
-    def average(cls, parts: Sequence["Estimate"]) -> "Estimate":
-        """Plain mean of independent estimates."""
-        return cls(
-            float(np.mean([part.mean for part in parts])),
-            float(np.sqrt(sum(part.error**2 for part in parts))) / len(parts),
-            sum(part.freedom for part in parts),
-            Trials.joined(part.trials for part in parts),
-        )
+        mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
+        third = float(np.mean((values - mean) ** 3))
+        return cls(len(values), mean, deviation, third / deviation**3 if deviation > 0 else 0.0)
 
     @property
-    def standardized(self) -> float:
-        """Mean in standard errors."""
-        return self.mean / self.error if self.error > 0 else float(np.copysign(np.inf, self.mean) if self.mean else 0.0)
-
-    def __sub__(self, other: "Estimate") -> "Estimate":
-        """Difference of two independent estimates (Welch)."""
-        squares = self.error**2, other.error**2
-        spread = squares[0] ** 2 / self.freedom + squares[1] ** 2 / other.freedom
-        freedom = (squares[0] + squares[1]) ** 2 / spread if spread > 0 else self.freedom + other.freedom
-        trials = Trials.joined([self.trials, other.trials])
-        return Estimate(self.mean - other.mean, float(np.sqrt(sum(squares))), freedom, trials)
-
-
-class Statement(NamedTuple):
-    """What a claim says about one mean; its level follows from the number of statements of the claim.
-
-    Parameters
-    ----------
-    text : str
-        The statement in words.
-    estimate : Estimate
-        The mean that it is about.
-    bound : float
-    direction : {"above", "below", "within"}
-        Whether the mean lies above the bound, below it, or between −bound and bound.
-    candidates : int
-        Number of means from which this one was selected as the strongest evidence for the statement.
-    is_settled_by_trials : bool
-        Whether more trials would decide it; False if its unit is not the trial.
-    """
-
-    text: str
-    estimate: Estimate
-    bound: float
-    direction: Direction = "above"
-    candidates: int = 1
-    is_settled_by_trials: bool = True
+    def error(self) -> float:
+        """Standard error; NaN without trials."""
+        return self.deviation / float(np.sqrt(self.n_trials)) if self.n_trials else np.nan
 
     @property
     def trials(self) -> Trials:
-        """Trials behind the mean."""
-        return self.estimate.trials
+        """Number of trials."""
+        return Trials(self.n_trials, self.n_trials)
 
-    @property
-    def distance(self) -> float:
-        """How far the mean lies on the right side of the bound."""
-        if self.direction == "above":
-            return self.estimate.mean - self.bound
-        return self.bound - (abs(self.estimate.mean) if self.direction == "within" else self.estimate.mean)
+    def low(self, level: float) -> float:
+        """Lower end of the confidence sequence; −∞ before the first look."""
+        return float(bound(*self[:4], level, "low"))
+
+    def high(self, level: float) -> float:
+        """Upper end of the confidence sequence; ∞ before the first look."""
+        return float(bound(*self[:4], level, "high"))
 
 
-class IntervalStatement(NamedTuple):
-    """What a claim says about a quantity with an interval of its own, or an exact one; judged by that interval."""
+class Sample(NamedTuple):
+    """A mean of units that are not trials, such as pairs of words: its intervals are t intervals, to be read once."""
 
-    text: str
-    estimate: float
-    low: float
-    high: float
-    bound: float
-    direction: Literal["above", "below"] = "above"
+    mean: float
+    error: float
+    freedom: float
     trials: Trials = NO_TRIALS
+
+    @classmethod
+    def of(cls, values: Floats) -> "Sample":
+        """Estimate the mean of independent units."""
+        found = Estimate.of(values)
+        return cls(found.mean, found.error, found.n_trials - 1, found.trials)
+
+    def low(self, level: float) -> float:
+        """Lower end of the t interval."""
+        return self.mean + self.error * float(special.stdtrit(self.freedom, level))
+
+    def high(self, level: float) -> float:
+        """Upper end of the t interval."""
+        return self.mean - self.error * float(special.stdtrit(self.freedom, level))
 
 
 class Evidence(NamedTuple):
-    """A tested statement: its text, the estimate with a 95% interval, and the outcome."""
+    """A judged statement.
+
+    Parameters
+    ----------
+    statement : str
+    estimate : float
+    error : float
+        Its standard error; NaN if it has none.
+    low : float
+        Lower end of the interval that decides; −∞ if there is no look yet.
+    high : float
+        Upper end.
+    outcome : {"supports", "contradicts", "on the margin", "undecided"}
+    distance : float
+        How far the estimate lies on the right side of the margin; negative on the wrong side.
+    kind : {"always valid", "t", "95%", "exact"}
+        Kind of the interval.
+    trials_needed : int, optional
+        If it is undecided: the number of trials at which it would be decided, were the estimate true.
+    """
 
     statement: str
     estimate: float
+    error: float
     low: float
     high: float
     outcome: Outcome
+    distance: float
+    kind: str
     trials_needed: int | None = None
 
+    @property
+    def measured(self) -> str:
+        """Estimate with its standard error, if it has one.
 
-def judge(statement: Statement | IntervalStatement, level: Level) -> Evidence:
-    """Test a statement and its opposite.
+        Examples
+        --------
+        >>> Evidence("T above 0", 0.1, 0.02, 0.03, 0.17, "supports", 0.1, "always valid").measured
+        '0.100 ± 0.020'
+        """
+        return f"{self.estimate:.3f}" + (f" ± {self.error:.3f}" if np.isfinite(self.error) else "")
 
-    Examples
-    --------
-    >>> trials = Estimate.of(np.array([0.3, 0.5, 0.4, 0.6, 0.2]))
-    >>> judge(Statement("T > 0", trials, 0.0), Level(0.05, 0.05)).outcome
-    'supports'
-    >>> judge(Statement("T > 1", trials, 1.0), Level(0.05, 0.05)).outcome
-    'contradicts'
-    """
-    if isinstance(statement, IntervalStatement):
-        return _judged_by_interval(statement)
-    own = Level(level.support / statement.candidates, level.contradict)
-    estimate, outcome = statement.estimate, _outcome(statement, own)
-    needed = _trials_needed(statement, own) if outcome == "undecided" and statement.is_settled_by_trials else None
-    half = estimate.error * float(special.stdtrit(estimate.freedom, 0.975))
-    return Evidence(statement.text, estimate.mean, estimate.mean - half, estimate.mean + half, outcome, needed)
+    @property
+    def interval(self) -> str:
+        """Interval that decides, with its kind unless it is always valid.
 
-
-def verdict(evidence: Sequence[Evidence]) -> Verdict:
-    """Verdict on a claim from all its evidence."""
-    outcomes = {one.outcome for one in evidence}
-    if not outcomes:
-        return "no data"
-    if "contradicts" in outcomes:
-        return "not reproduced"
-    return "not enough trials" if "undecided" in outcomes else "reproduced"
-
-
-def _judged_by_interval(statement: IntervalStatement) -> Evidence:
-    text, estimate, low, high, bound, direction, _ = statement
-    is_above, is_below = low > bound, high < bound
-    holds, fails = (is_above, is_below) if direction == "above" else (is_below, is_above)
-    return Evidence(text, estimate, low, high, "supports" if holds else "contradicts" if fails else "undecided")
-
-
-def _outcome(statement: Statement, level: Level) -> Outcome:
-    """Test how far the mean lies on the right side of its bound; "within" amounts to two one-sided tests."""
-    estimate, distance = statement.estimate, statement.distance
-    if estimate.error > 0:
-        score = distance / estimate.error
-        holds, fails = special.stdtr(estimate.freedom, -score), special.stdtr(estimate.freedom, score)
-    else:
-        holds, fails = float(distance <= 0), float(distance >= 0)
-    return "supports" if holds < level.support else "contradicts" if fails < level.contradict else "undecided"
-
-
-def _trials_needed(statement: Statement, level: Level) -> int | None:
-    """Trials that would settle the question with 80% power if the distance is as estimated; None if it is 0."""
-    estimate, distance = statement.estimate, statement.distance
-    if distance == 0:
-        return None
-    wanted = -special.ndtri(level.support if distance > 0 else level.contradict) - special.ndtri(1 - POWER)
-    return int(np.ceil(estimate.trials.most * (wanted * estimate.error / distance) ** 2))
+        Examples
+        --------
+        >>> Evidence("share", 0.5, np.nan, 0.25, 0.75, "undecided", 0.1, "95%").interval
+        '0.250 … 0.750 (95%)'
+        >>> Evidence("T above 0", 0.1, 0.02, -np.inf, np.inf, "undecided", 0.1, "always valid").interval
+        'none before 500 trials'
+        """
+        if self.kind == ALWAYS_VALID and not np.isfinite([self.low, self.high]).any():
+            return f"none before {FIRST_LOOK} trials"
+        return f"{self.low:.3f} … {self.high:.3f}" + ("" if self.kind == ALWAYS_VALID else f" ({self.kind})")

@@ -175,26 +175,42 @@ def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
             found = losses(rows)
             written += _save(losses_figure(found, rows), folder / "losses", found)
         if not is_text.all():
-            written += _write_curves(rows[~is_text], folder)
+            own = rows[~is_text]
+            written += write_curves(worlds_of(own), learning_curves(own), folder)
     return written
 
 
-def _write_curves(rows: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write a figure per world, and the overviews."""
-    worlds, curves, written = worlds_of(rows), learning_curves(rows), []
+def write_curves(worlds: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write a figure per world, and the overviews.
+
+    Parameters
+    ----------
+    worlds : DataFrame
+        Parameters of the worlds, as `worlds_of` returns them.
+    curves : DataFrame
+        Their `learning_curves`.
+    folder : Path
+    """
+    written: list[Path] = []
     table = _with_parameters(curves, worlds)
     order = list(dict.fromkeys([*paper.select(worlds).index, *worlds.index]))
-    for number, name in enumerate(order, start=1):
-        chosen = curves[WORLD] == name
-        figure, ax = plt.subplots(figsize=alone_size(curves[chosen]))
-        draw_alone(curves[chosen], curves["learner"].unique(), ax)
-        _add_caption(figure, _caption(curves[chosen]))
-        written += _save(figure, folder / f"fig{number}", table[chosen].dropna(axis="columns", how="all"))
-    for stem, grid in zip(("overview", "overview-others"), arrangements(worlds), strict=False):
-        names = [name for line in grid for name in line]
-        chosen = curves[WORLD].isin(names)
-        written += _save(overview(curves[chosen], grid), folder / stem, table[chosen])
+    with plt.style.context(["default", STYLE]):
+        for number, name in enumerate(order, start=1):
+            chosen = curves[WORLD] == name
+            figure, ax = plt.subplots(figsize=alone_size(curves[chosen]))
+            draw_alone(curves[chosen], curves["learner"].unique(), ax)
+            _add_caption(figure, _caption(curves[chosen]))
+            written += _save(figure, folder / f"fig{number}", table[chosen].dropna(axis="columns", how="all"))
+        for stem, grid in zip(("overview", "overview-others"), arrangements(worlds), strict=False):
+            written += write_overview(curves, table, grid, folder / stem)
     return written
+
+
+def write_overview(curves: pd.DataFrame, table: pd.DataFrame, grid: Grid, path: Path) -> list[Path]:
+    """Write one figure of the worlds of a grid, and the table of their curves."""
+    chosen = curves[WORLD].isin([name for line in grid for name in line])
+    with plt.style.context(["default", STYLE]):
+        return _save(overview(curves[chosen], grid), path, table[chosen])
 
 
 def _with_parameters(curves: pd.DataFrame, worlds: pd.DataFrame) -> pd.DataFrame:

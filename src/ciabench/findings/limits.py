@@ -9,10 +9,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ciabench.errors import ParameterError, StoreError
-from ciabench.findings.evidence import Statement
 from ciabench.findings.looks import REFERENCES, dress, in_order, make_readable, plain, scheme_of, shade, style
 from ciabench.findings.panels import put_title
 from ciabench.findings.selection import Data
+from ciabench.findings.statements import Statement
 from ciabench.lab import shipped
 from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.view import WORLD
@@ -126,9 +126,7 @@ def none_above_the_limit(data: Data, worlds: Sequence[str]) -> list[Statement]:
     statements = []
     for world in worlds:
         sizes = data.sizes(world, LIMIT)
-        known = in_order(data.rows["learner"][data.rows[WORLD] == world])
-        learners = [one for one in known if one not in REFERENCES]
-        for learner in learners:
+        for learner in (one for one in in_order(data.learners(world)) if one not in REFERENCES):
             lead = data.mean_lead(world, learner, LIMIT, sizes[0], sizes[-1])
             text = f"{world}: {learner} above the limit by less than {CLOSE}, mean over s = {sizes[0]} to {sizes[-1]}"
             statements.append(Statement(text, lead, CLOSE, "below"))
@@ -149,7 +147,7 @@ def averaging_is_fragile_elsewhere(
 ) -> list[Statement]:
     """BayesianMixture keeps its T where k grows, EM does not; both are behind Winnow in worlds that are no mixtures."""
     falls = {
-        (learner, few, many): data.t(few, learner, 1000) - data.t(many, learner, 1000)
+        (learner, few, many): data.fall(learner, 1000, few, many)
         for learner, (few, many) in product((AVERAGED, "EM"), families)
     }
     return [

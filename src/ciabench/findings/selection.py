@@ -1,14 +1,15 @@
 """Rows of one or more experiments, selected by world and learner."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
 from ciabench.errors import StoreError
-from ciabench.findings.curves import paired_trials
-from ciabench.findings.departures import departures_of
-from ciabench.findings.evidence import Estimate
+from ciabench.findings.departures import kind_of
+from ciabench.findings.evidence import Estimate, Point
+from ciabench.findings.points import DEPARTURE, Contrast, Points, Quantity
 from ciabench.findings.spelling import of_pairs
 from ciabench.lab.storage.view import LABELS, WORLD
 
@@ -41,61 +42,112 @@ def combined(sources: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return rows.drop_duplicates(LABELS, ignore_index=True)
 
 
-class Data:
-    """Rows of one or more result sets, selected by world and learner."""
+class Source(Protocol):
+    """Where estimates come from: rows, statistics of rows, or a run that goes on."""
 
-    def __init__(self, rows: pd.DataFrame) -> None:
+    def known(self) -> Iterable[Point]:
+        """Points that there are trials of."""
+
+    def estimate(self, quantity: Quantity) -> Estimate:
+        """Estimate the mean of a quantity."""
+
+
+class Data:
+    """What claims ask of results: leads of one learner over another, by world and size.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of one or more result sets.
+    source : Source, optional
+        What estimates are taken from (default: the rows).
+    """
+
+    def __init__(self, rows: pd.DataFrame, source: Source | None = None) -> None:
         self.rows = rows
-        self._by_world = {str(world): group for world, group in rows.groupby(WORLD, sort=False)}
+        self.source = Points.of_rows(rows) if source is None else source
+        self._sizes: dict[str, dict[str, list[int]]] = {}
+        for world, learner, size in self.source.known():
+            self._sizes.setdefault(world, {}).setdefault(learner, []).append(size)
 
     def holds(self, world: str) -> bool:
-        """Whether there are rows of a world, or of any of those that `PAIRS` or `MEASURED_WORLDS` stands for."""
+        """Whether there are results of a world, or of any of those that `PAIRS` or `MEASURED_WORLDS` stands for."""
         if world == PAIRS:
             return not of_pairs(self.rows).empty
-        return world in self._by_world or (world == MEASURED_WORLDS and not departures_of(self.rows).empty)
+        return world in self._sizes or (
+            world == MEASURED_WORLDS and any(DEPARTURE in known for known in self._sizes.values())
+        )
 
     def leads(self, world: str, first: str, second: str, least: float = 0, most: float = np.inf) -> dict[int, Estimate]:
         """T of `first` minus T of `second` on the same trials, at every size in [least, most]."""
-        paired = self._differences(world, first, second, least, most).unstack("size")
-        return {int(size): Estimate.of(paired[size].dropna().to_numpy()) for size in sorted(paired.columns)}
+        sizes = self._common(world, first, second, least, most)
+        return {size: self.estimate(lead_of(world, first, second, [size])) for size in sizes}
 
-    def mean_lead(self, world: str, first: str, second: str, least: float, most: float) -> Estimate:
-        """Lead of `first` over `second`, averaged over the sizes in [least, most]."""
-        means = self._differences(world, first, second, least, most).groupby("trial").mean()
-        return Estimate.of(np.asarray(means, dtype=np.float64))
+    def mean_lead(self, worlds: str | Sequence[str], first: str, second: str, least: float, most: float) -> Estimate:
+        """Lead of `first` over `second`, averaged over the sizes in [least, most], and over the worlds if several."""
+        named = [worlds] if isinstance(worlds, str) else worlds
+        parts = [lead_of(world, first, second, self._common(world, first, second, least, most)) for world in named]
+        return self.estimate(sum(parts[1:], start=parts[0]) * (1 / len(parts)))
 
     def t(self, world: str, learner: str, size: int) -> Estimate:
         """Mean T of a learner at one size."""
-        chosen = self.select(world, learner)
-        values = chosen[chosen["size"] == size].sort_values("trial")["t"].dropna().to_numpy()
-        if not len(values):
-            raise StoreError(f"no rows of {learner} at size {size} for {world}")
-        return Estimate.of(values)
+        return self.estimate(self._point(world, learner, size))
+
+    def fall(self, learner: str, size: int, high: str, low: str) -> Estimate:
+        """T of a learner in one world minus its T in another, at the same size."""
+        return self.estimate(self._point(high, learner, size) - self._point(low, learner, size))
+
+    def estimate(self, quantity: Quantity) -> Estimate:
+        """Estimate the mean of a quantity."""
+        return self.source.estimate(quantity)
 
     def sizes(self, world: str, *learners: str, most: float = np.inf) -> list[int]:
         """Sizes up to `most` at which any of the learners was measured, in order; raises if there are none."""
-        sizes = sorted(int(size) for size in self.select(world, *learners)["size"].unique() if size <= most)
+        known = self._learners(world, *learners)
+        sizes = sorted({size for learner in learners for size in known[learner] if size <= most})
         if not sizes:
             raise StoreError(f"no rows at sizes up to {most:g} for {world}")
         return sizes
 
-    def select(self, world: str, *learners: str) -> pd.DataFrame:
-        """Rows of the learners on one world; raises an error that names what is missing."""
-        if world not in self._by_world:
-            raise StoreError(f"no rows of {world}")
-        rows = self._by_world[world]
-        known = set(rows["learner"].unique())
-        for learner in learners:
-            if learner not in known:
-                raise StoreError(f"no rows of {learner} for {world}")
-        return rows[rows["learner"].isin(learners)]
+    def learners(self, world: str) -> list[str]:
+        """Learners that were measured on a world, in the order of the results."""
+        return [learner for learner in self._learners(world) if learner != DEPARTURE]
 
-    def _differences(self, world: str, first: str, second: str, least: float, most: float) -> "pd.Series[float]":
-        """T of `first` minus T of `second` by size and trial."""
-        paired = paired_trials(self.select(world, first, second), first, second)["difference"]
-        sizes = paired.index.get_level_values("size")
-        chosen = paired[(sizes >= least) & (sizes <= most)]
-        if chosen.empty:
+    def measured_kinds(self, size: int, *learners: str) -> dict[str, list[str]]:
+        """Worlds whose departure is measured and which have all these learners at one size, by kind."""
+        kinds: dict[str, list[str]] = {}
+        for world, known in self._sizes.items():
+            if all(size in known.get(learner, ()) for learner in (DEPARTURE, *learners)):
+                kinds.setdefault(kind_of(world), []).append(world)
+        return kinds
+
+    def _point(self, world: str, learner: str, size: int) -> Contrast:
+        if size not in self._learners(world, learner)[learner]:
+            raise StoreError(f"no rows of {learner} at size {size} for {world}")
+        return Contrast.of({(world, learner, size): 1.0})
+
+    def _learners(self, world: str, *learners: str) -> dict[str, list[int]]:
+        """Sizes of the learners of one world; raises an error that names what is missing."""
+        if world not in self._sizes:
+            raise StoreError(f"no rows of {world}")
+        for learner in learners:
+            if learner not in self._sizes[world]:
+                raise StoreError(f"no rows of {learner} for {world}")
+        return self._sizes[world]
+
+    def _common(self, world: str, first: str, second: str, least: float, most: float) -> list[int]:
+        """Sizes in [least, most] at which both learners were measured; raises if there are none."""
+        known = self._learners(world, first, second)
+        sizes = sorted(size for size in {*known[first]} & {*known[second]} if least <= size <= most)
+        if not sizes:
             limits = f"of at least {least:g}" if most == np.inf else f"from {least:g} to {most:g}"
             raise StoreError(f"no rows of {first} and {second} at sizes {limits} for {world}")
-        return chosen
+        return sizes
+
+
+def lead_of(world: str, first: str, second: str, sizes: Sequence[int]) -> Contrast:
+    """Lead of one learner over another, averaged over sizes."""
+    share = 1 / len(sizes)
+    return Contrast.of(
+        {(world, learner, size): sign * share for size in sizes for learner, sign in ((first, 1), (second, -1))}
+    )

@@ -42,6 +42,21 @@ def of_pairs(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[is_of_pair(rows)]
 
 
+def corpora(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Rows of pairs of words by corpus; rows that do not name theirs are of one.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"pair": "a/b", "examples": 9, "corpus": ["sotu", "brown"]})
+    >>> {corpus: len(own) for corpus, own in corpora(rows).items()}
+    {'sotu': 1, 'brown': 1}
+    """
+    pairs = of_pairs(rows)
+    if "corpus" not in pairs:
+        return {"": pairs}
+    return {str(corpus): own for corpus, own in pairs.groupby("corpus", sort=False)}
+
+
 def accuracies(rows: pd.DataFrame) -> pd.DataFrame:
     """One row per pair, size and learner, from rows of pairs; pairs in the order of the rows.
 

@@ -1,30 +1,23 @@
-"""Tests claims: applies significance levels to the statements that claims make about rows.
+"""Judges claims: applies error rates to the statements that claims make about results.
 
-Levels. The probability of wrongly calling any of the paper's claims reproduced is at most 5%; claims beyond the paper,
-whose ids start with B, have another 5%, and those about the limit of learning, with L, a third. So a claim is tested
-at 5% / (number of claims of its kind). All statements of a claim must be shown, each at that level, which needs no
-further correction. A single one suffices to contradict it: that is tested at the level of the claim / (number of
-statements that it makes about these rows). A statement about the clearest of several sizes is tested at the level /
-(number of sizes). Statements with an interval of their own are judged by it, whatever the level.
+The probability of ever judging any statement of the paper's claims wrongly is at most 5% for those that support it, and
+likewise for those that contradict it, at all numbers of trials at once; claims beyond the paper, whose ids start with
+B, have another 5%, and those about the limit of learning, with L, a third. So a claim has 5% / (number of claims of its
+kind). All statements of a claim must be shown, each at that level, which needs no further correction. A single one
+suffices to contradict it: that needs the level of the claim / (number of statements that it makes about these results).
+A statement about one of several sizes has the level / (number of sizes). Statements with an interval of their own are
+judged by it, whatever the level.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ciabench.errors import StoreError
-from ciabench.findings.evidence import (
-    Evidence,
-    IntervalStatement,
-    Level,
-    Statement,
-    Trials,
-    Verdict,
-    judge,
-    verdict,
-)
+from ciabench.findings.evidence import Evidence, Level, Outcome, Trials
 from ciabench.findings.selection import Data
+from ciabench.findings.statements import Anything, judge
 
 ERROR_RATE = 0.05
 """Error rate of all claims of the paper together, of all beyond it, and of all about the limit."""
@@ -32,16 +25,28 @@ ERROR_RATE = 0.05
 REFERENCE = "reference_claims.json"
 SHOWN_CULPRITS = 3
 
-Statements = Sequence[Statement | IntervalStatement]
+DECIDING: dict[Outcome, str] = {
+    "contradicts": "contradicted",
+    "undecided": "undecided",
+    "on the margin": "on the margin",
+    "supports": "shown",
+}
+"""Outcomes in the order in which they decide a verdict, in words."""
+
+Statements = Sequence[Anything]
+Verdict = Literal[
+    "reproduced", "not reproduced", "on the margin", "undecided, leaning for", "undecided, leaning against", "no data"
+]
 Test = Callable[[Data], Statements]
 
 
 class Claim(NamedTuple):
-    """A claim: its text, the worlds it is about (none if it needs no rows), and the test that makes its statements."""
+    """A claim: its text, worlds (none if it needs no rows), the test that makes its statements, and its experiment."""
 
     text: str
     worlds: tuple[str, ...]
     test: Test
+    experiment: str
 
 
 class Finding(NamedTuple):
@@ -51,7 +56,9 @@ class Finding(NamedTuple):
     ----------
     id : str
     claim : str
-    verdict : {"reproduced", "not reproduced", "not enough trials", "no data"}
+    verdict : str
+        "reproduced", "not reproduced", "on the margin", "undecided, leaning for", "undecided, leaning against" or "no
+        data".
     evidence : list of Evidence
         One test per statement.
     note : str
@@ -77,11 +84,11 @@ class Finding(NamedTuple):
 CLAIMS: dict[str, Claim] = {}
 
 
-def claim(identity: str, text: str, *worlds: str) -> Callable[[Test], Test]:
-    """Enter a test into the table of claims; without worlds it needs no rows."""
+def claim(identity: str, text: str, *worlds: str, experiment: str = "paper") -> Callable[[Test], Test]:
+    """Enter a test into the table of claims, with the experiment that gives its rows; without worlds it needs none."""
 
     def enter(test: Test) -> Test:
-        CLAIMS[identity] = Claim(text, worlds, test)
+        CLAIMS[identity] = Claim(text, worlds, test, experiment)
         return test
 
     return enter
@@ -89,12 +96,17 @@ def claim(identity: str, text: str, *worlds: str) -> Callable[[Test], Test]:
 
 def findings_of(claims: Mapping[str, Claim], data: Data, reference: Mapping[str, Mapping[str, str]]) -> list[Finding]:
     """Test the claims with at least one world among the rows; if there are any, also the claims that need no rows."""
-    is_about = {identity: any(map(data.holds, claim.worlds)) for identity, claim in claims.items()}
-    if not any(is_about.values()):
+    about = claims_about(claims, data)
+    if not about:
         return []
-    shown = [identity for identity, claim in claims.items() if is_about[identity] or not claim.worlds]
+    shown = [identity for identity, claim in claims.items() if identity in about or not claim.worlds]
     findings = [_finding(identity, claims[identity], data, error_rate(identity, claims)) for identity in shown]
     return [_beside(finding, reference.get(finding.id)) for finding in findings]
+
+
+def claims_about(claims: Mapping[str, Claim], data: Data) -> list[str]:
+    """Ids of the claims of which at least one world is among the results."""
+    return [identity for identity, claim in claims.items() if any(map(data.holds, claim.worlds))]
 
 
 def error_rate(identity: str, claims: Iterable[str]) -> float:
@@ -126,22 +138,45 @@ def _finding(identity: str, claim: Claim, data: Data, error_rate: float) -> Find
     try:
         statements = claim.test(data)
     except StoreError as missing:
-        return Finding(identity, claim.text, "no data", [], str(missing))
+        note = f"{str(missing).rstrip('.')}; `ciabench run {claim.experiment}` computes what is missing"
+        return Finding(identity, claim.text, "no data", [], note)
     level = Level.of_claim(error_rate, len(statements))
     evidence = [judge(statement, level) for statement in statements]
     trials = Trials.joined(statement.trials for statement in statements)
     return Finding(identity, claim.text, verdict(evidence), evidence, _note(evidence), str(trials))
 
 
-def _note(evidence: list[Evidence]) -> str:
-    """What decided the verdict, in words."""
-    for outcome, participle in (("contradicts", "contradicted"), ("undecided", "undecided")):
+def verdict(evidence: Sequence[Evidence]) -> Verdict:
+    """Verdict on a claim from all its evidence."""
+    outcomes = {one.outcome for one in evidence}
+    if not outcomes:
+        return "no data"
+    if "contradicts" in outcomes:
+        return "not reproduced"
+    if "undecided" in outcomes:
+        is_for = all(one.distance > 0 for one in evidence if one.outcome == "undecided")
+        return "undecided, leaning for" if is_for else "undecided, leaning against"
+    return "on the margin" if "on the margin" in outcomes else "reproduced"
+
+
+def deciding(evidence: Sequence[Evidence]) -> Evidence | None:
+    """The evidence that says best why a verdict is as it is: of what decides it, the least favourable to the claim."""
+    for outcome in DECIDING:
         culprits = [one for one in evidence if one.outcome == outcome]
         if culprits:
+            return min(culprits, key=lambda one: one.distance)
+    return None
+
+
+def _note(evidence: list[Evidence]) -> str:
+    """What decided the verdict, in words."""
+    for outcome, participle in DECIDING.items():
+        culprits = [one for one in evidence if one.outcome == outcome]
+        if culprits and outcome != "supports":
             found = f"{len(culprits)} of {_counted(len(evidence))} {participle}: "
             note = found + "; ".join(one.statement for one in culprits[:SHOWN_CULPRITS])
             needed = [one.trials_needed for one in culprits if one.trials_needed is not None]
-            return f"{note}; about {max(needed):,} trials would decide" if needed else note
+            return f"{note}; at these estimates {max(needed):,} trials would decide" if needed else note
     return f"all {_counted(len(evidence))} hold" if len(evidence) > 1 else "its one statement holds"
 
 

@@ -11,31 +11,42 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from ciabench.findings.tester import Finding
+from ciabench.findings.tester import Finding, deciding
 
-COLORS = {"reproduced": "green", "not reproduced": "red", "not enough trials": "yellow", "no data": "dim"}
+COLORS: dict[str, str] = {
+    "reproduced": "green",
+    "not reproduced": "red",
+    "on the margin": "cyan",
+    "undecided, leaning for": "yellow",
+    "undecided, leaning against": "yellow",
+    "no data": "dim",
+}
 
 
 def to_table(findings: Sequence[Finding]) -> Table:
-    """Table for the terminal."""
-    table = Table("id", "claim", "verdict", "evidence", show_lines=True)
+    """Table for the terminal; what the reference found stands in a column of its own, if it is known."""
+    has_reference = any(finding.reference_verdict for finding in findings)
+    table = Table("id", "claim", "verdict", *(["reference"] if has_reference else []), "evidence", show_lines=True)
     for finding in findings:
         own = f"[{COLORS[finding.verdict]}]{finding.verdict}[/]{_trials(finding.trials)}"
-        cell = "\n".join([own, *_reference(finding)])
-        table.add_row(finding.id, finding.claim, cell, escape(finding.note))
+        cells = ["\n".join([own, *_number(finding)]), *([_reference(finding)] if has_reference else [])]
+        table.add_row(finding.id, finding.claim, *cells, escape(finding.note))
     return table
 
 
 def to_markdown(findings: Sequence[Finding]) -> str:
-    """Markdown table of the verdicts, followed by a table of all tests behind them."""
-    lines = ["| id | claim | verdict | evidence |", "|---|---|---|---|"]
+    """Markdown table of the verdicts, followed by a table of all statements behind them."""
+    has_reference = any(finding.reference_verdict for finding in findings)
+    names = ["id", "claim", "verdict", *(["reference"] if has_reference else []), "evidence"]
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for one in findings:
-        cell = "; ".join([f"**{one.verdict}**{_trials(one.trials)}", *_reference(one)])
-        lines.append(f"| {one.id} | {one.claim} | {cell} | {one.note} |")
-    lines += ["", "| id | test | measured | 95% interval | outcome |", "|---|---|---|---|---|"]
+        own = "; ".join([f"**{one.verdict}**{_trials(one.trials)}", *_number(one)])
+        cells = [one.id, one.claim, own, *([_reference(one)] if has_reference else []), one.note]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "| id | statement | measured | interval that decides | outcome |", "|---|---|---|---|---|"]
     for finding in findings:
         lines += [
-            f"| {finding.id} | {one.statement} | {one.estimate:.3f} | {one.low:.3f} … {one.high:.3f} | {one.outcome} |"
+            f"| {finding.id} | {one.statement} | {one.measured} | {one.interval} | {one.outcome} |"
             for one in finding.evidence
         ]
     return "\n".join(lines) + "\n"
@@ -64,11 +75,15 @@ def _trials(trials: str | None) -> str:
     return f" ({trials} trials)" if trials else ""
 
 
-def _reference(finding: Finding) -> list[str]:
-    """Verdict of the reference in words, if there is one."""
-    if finding.reference_verdict is None:
-        return []
-    return [f"reference: {finding.reference_verdict}{_trials(finding.reference_trials)}"]
+def _number(finding: Finding) -> list[str]:
+    """The estimate that decides with its standard error, unless the claim is reproduced."""
+    best = deciding(finding.evidence)
+    return [] if best is None or finding.verdict == "reproduced" else [best.measured]
+
+
+def _reference(finding: Finding) -> str:
+    """Verdict of the reference with its trials, if there is one."""
+    return f"{finding.reference_verdict or ''}{_trials(finding.reference_trials)}"
 
 
 def _finite(evidence: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A whole run: an experiment and a folder, or a world and estimators in memory."""
 
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from ciabench.lab.compute.runner import run_cells
 from ciabench.lab.compute.workers import Backend, pool, prepare
 from ciabench.lab.plan.experiment import Experiment
 from ciabench.lab.plan.learner import LEARNERS, Learner, from_estimator
+from ciabench.lab.plan.outcome import CellOutcome
 from ciabench.lab.plan.plan import Job, Plan, Reference
 from ciabench.lab.plan.registry import described
 from ciabench.lab.plan.worlds import WORLDS
@@ -176,18 +178,38 @@ def compute(
     complete = store.complete_cells(plan, retry_failed)
     if complete >= total:
         return
+    tally = Tally(plan, complete, total)
+    with closing(store.missing(plan, retry_failed)) as missing:
+        source = _of_part(missing, part)
+        cells = computed(store, plan, source, tally, jobs, backend, scheduler, progress, deadline, label)
+        deque(cells, maxlen=0)
+
+
+def computed(
+    store: Store,
+    plan: Plan,
+    source: Iterable[Job],
+    tally: Tally,
+    jobs: int,
+    backend: Backend = "processes",
+    scheduler: str | None = None,
+    progress: Style = "bar",
+    deadline: float | None = None,
+    label: str | None = None,
+) -> Iterator[CellOutcome]:
+    """Compute jobs from any source, and yield their cells once they are stored, as far as the deadline allows."""
     if backend == "processes":
         prepare(plan, jobs)
     with (
         pool(backend, jobs, scheduler) as workers,
-        closing(store.missing(plan, retry_failed)) as missing,
-        following(progress, Tally(plan, complete, total), label) as show,
-        closing(run_cells(plan, _of_part(missing, part), workers, deadline)) as batches,
+        following(progress, tally, label) as show,
+        closing(run_cells(plan, source, workers, deadline)) as batches,
     ):
         for cells in batches:
             store.add(*cells)
             for cell in cells:
                 show(cell)
+                yield cell
 
 
 def _of_part(jobs: Iterable[Job], part: tuple[int, int]) -> Iterator[Job]:

@@ -30,9 +30,19 @@ def experiments() -> dict[str, Path]:
     return {file.stem: file for file in sorted(_folder("experiments").glob("*.toml"))}
 
 
+def reference_folder() -> Path:
+    """Folder of the reference: rows, statistics, claims."""
+    return _folder("reference")
+
+
+def reference_tables() -> dict[str, Path]:
+    """Tables of the reference rows by the name of the experiment."""
+    return {table.name.partition(".")[0]: table for table in sorted(reference_folder().glob("*.csv.gz"))}
+
+
 def reference_table(name: str) -> Path:
     """Table of the reference rows of an experiment."""
-    tables = {table.name.partition(".")[0]: table for table in sorted(_folder("reference").glob("*.csv.gz"))}
+    tables = reference_tables()
     if name not in tables:
         raise StoreError(f"there are no reference rows of {name!r}, only of {', '.join(tables)}.")
     return tables[name]
@@ -40,7 +50,7 @@ def reference_table(name: str) -> Path:
 
 def is_reference(table: Path) -> bool:
     """Whether a table is one of the reference rows."""
-    return table.resolve().parent == _folder("reference").resolve()
+    return table.resolve().parent == reference_folder().resolve()
 
 
 def reference(name: str) -> pd.DataFrame:
