@@ -64,10 +64,10 @@ def task_seconds() -> float:
     plan = Plan(1, TASKS, (10,), (overhead.OneTask(),), (nothing,), guard_foreign=False)
     run_batch(plan, [Job(0, 0, plan.wanted(0))])
     with pool("dask", jobs=1) as compute:
-        list(compute(plan, ([Job(0, trial, plan.wanted(0))] for trial in range(20)), False))
+        list(compute(plan, ([Job(0, trial, plan.wanted(0))] for trial in range(20)), "ahead"))
         start = time.process_time()
         batches = ([Job(0, trial, plan.wanted(0))] for trial in range(TASKS))
-        assert sum(len(cells) for cells in compute(plan, batches, False)) == TASKS
+        assert sum(len(cells) for cells in compute(plan, batches, "ahead")) == TASKS
         return (time.process_time() - start) / TASKS
 
 
