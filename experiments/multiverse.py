@@ -245,7 +245,7 @@ def draw(table: pd.DataFrame, trials: int, path: Path) -> None:
         for spine in ax.spines.values():
             spine.set_visible(False)
         handles = [Rectangle((0, 0), 1, 1, color=color) for color in COLORS.values()]
-        figure.legend(handles, COLORS, loc="outside lower left", ncols=3, frameon=False)
+        figure.legend(handles, COLORS, loc="outside lower right", ncols=3, frameon=False)
         words = (
             f"Numbers: distance of the least favourable estimate from its margin, in standard errors; {trials} trials."
         )
