@@ -15,9 +15,10 @@ from ciabench.arrays import Floats
 from ciabench.kernels import prepare_kernels
 from ciabench.latent.elementary import exp_negative, larger
 from ciabench.latent.lanes import LANES, empty_lines, load, spread, store
-from ciabench.latent.mixture import EDGE, Work, expect_numbers, gather, make_work, score_columns
+from ciabench.latent.mixture import EDGE, Work, expect_numbers, make_work, score_columns
 from ciabench.latent.numbers import BLOCK
 from ciabench.latent.pieces import Layout, Problem
+from ciabench.latent.rows import gather
 from ciabench.latent.sweeps import NUMBERS, Draws
 
 LEAST_WEIGHT = 1e-12

@@ -9,7 +9,7 @@ level j, log p_0 for `observed` or else in the constant, and log weight. Numbers
 log-odds against class 0 are ever formed (k − 1 lines per row): log P(x) = design · A_0 + log(1 + Σ_z exp ℓ_z), whose
 first term sums to (column totals) · A_0. The E step sums A over the columns of every piece, then over the pieces of
 every row; the M step does the reverse. Two matrix products instead would take two to three times as long at 75 bits.
-Loops over rows never see a probability: `score_columns` and `reestimate` alone know what a column means.
+Loops over rows, in `rows`, never see a probability: `score_columns` and `reestimate` alone know what a column means.
 
 Kernels called from Python return nothing or a number: if numba had to build an object from the result of a long kernel,
 a Ctrl-C pressed in the meantime would not be reported as a KeyboardInterrupt.
@@ -26,7 +26,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
-from ciabench.latent.elementary import exp_negative, larger, log_positive
+from ciabench.latent.elementary import larger, log_positive
 from ciabench.latent.few import N_LINES, TOTAL, expect_alone
 from ciabench.latent.gaussians import (
     MATRICES,
@@ -38,7 +38,8 @@ from ciabench.latent.gaussians import (
 )
 from ciabench.latent.lanes import INNER, LANES, choose, empty_lines, load, named_lines, spread, store
 from ciabench.latent.numbers import BLOCK, add_scores, count_features, fill_features, first_chances
-from ciabench.latent.pieces import Incidence, Layout, Problem
+from ciabench.latent.pieces import Layout, Problem
+from ciabench.latent.rows import chances_of_many, chances_of_two, gather, scatter
 
 EDGE = 1e-15
 """Distance that probabilities keep from 0 and 1, and weights from 0."""
@@ -86,26 +87,6 @@ def make_work(problem: Problem, n_classes: int) -> Work:
         block=N_LINES,
     )
     return Work(features=np.empty((BLOCK, n_features)), table=np.empty((2, n_pieces)), **lines)
-
-
-@njit(**INNER)
-def gather(owners: Incidence, first: int, last: int, source: Floats, origin: int, target: Floats, place: int) -> None:
-    """Sum the lines of the members of every owner from `first` to `last`; members' lines begin at line `origin`."""
-    for owner in range(first, last):
-        total = spread(0.0)
-        for j in range(owners.starts[owner], owners.starts[owner + 1]):
-            total += load(source, origin + owners.members[j])
-        store(target, place + owner - first, total)
-
-
-@njit(**INNER)
-def scatter(owners: Incidence, first: int, last: int, source: Floats, place: int, target: Floats, origin: int) -> None:
-    """Add the line of every owner from `first` to `last` to those of its members, which begin at line `origin`."""
-    for owner in range(first, last):
-        value = load(source, place + owner - first)
-        for j in range(owners.starts[owner], owners.starts[owner + 1]):
-            line = origin + owners.members[j]
-            store(target, line, load(target, line) + value)
 
 
 @njit(**INNER, forceinline=True)
@@ -203,47 +184,6 @@ def subtract_first(totals: Floats, n_classes: int, lines: Floats) -> Any:
                 other = line + z * n_features
                 store(lines, other, load(lines, other) - base)
     return constant
-
-
-@njit(**INNER)
-def chances_of_two(scores: Floats, counts: Floats, counting: bool) -> Any:
-    """`chances_of_many` for two classes, where one of the two exponentials is always 1."""
-    total, product, zero = spread(0.0), spread(1.0), spread(0.0)
-    for row in range(counts.size):
-        score = load(scores, row)
-        power = exp_negative(choose(score, zero, zero - score, score))
-        norm = 1.0 + power
-        product *= norm
-        total += counts[row] * larger(score, zero)
-        if counting:
-            store(scores, row, choose(score, zero, spread(1.0), power) * (counts[row] / norm))
-        if row + 1 == counts.size or counts[row + 1] != counts[row]:
-            total += counts[row] * log_positive(product)
-            product = spread(1.0)
-    return total
-
-
-@njit(**INNER)
-def chances_of_many(scores: Floats, counts: Floats) -> Any:
-    """Turn log-odds of a block of rows into counts · P(z | x); return Σ counts · log(1 + Σ exp ℓ)."""
-    total, product, zero = spread(0.0), spread(1.0), spread(0.0)
-    for row in range(counts.size):
-        peak = zero
-        for line in range(row, len(scores), BLOCK):
-            peak = larger(peak, load(scores, line))
-        norm = exp_negative(zero - peak)
-        for line in range(row, len(scores), BLOCK):
-            power = exp_negative(load(scores, line) - peak)
-            norm += power
-            store(scores, line, power)
-        for line in range(row, len(scores), BLOCK):
-            store(scores, line, load(scores, line) * (counts[row] / norm))
-        product *= norm
-        total += counts[row] * peak
-        if row + 1 == counts.size or counts[row + 1] != counts[row]:
-            total += counts[row] * log_positive(product)
-            product = spread(1.0)
-    return total
 
 
 @njit(**INNER)

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from ciabench.arrays import Floats
 from ciabench.latent.elementary import exp_negative, larger, log_positive
 from ciabench.latent.lanes import LANES, choose, draw_uniform, load, spread, square_root, store
-from ciabench.latent.mixture import EDGE, Work, count_numbers, expect_numbers, gather, scatter, score_columns
+from ciabench.latent.mixture import EDGE, Work, count_numbers, expect_numbers, score_columns
 from ciabench.latent.numbers import BLOCK
 from ciabench.latent.pieces import Problem
+from ciabench.latent.rows import gather, scatter
 from ciabench.latent.variates import Random, draw_gammas, draw_normals
 
 NUMBERS = (0.1, 3.0, 0.5)
