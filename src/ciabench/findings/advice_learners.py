@@ -12,9 +12,6 @@ ADAPTIVE_CELLS = 10_000
 FOLDED_CELLS = 200_000
 """Cells of the largest table on which EM's number of classes is chosen by cross-validation; beyond, it is by BIC."""
 
-SEVERAL_STARTS_CELLS = 1_000_000
-"""Cells of the largest table on which EM, whose number of classes is chosen by BIC, has several starts."""
-
 
 class Way(NamedTuple):
     """A learner's way to learn, None for one that mixes both, and its name in sentences."""
@@ -69,8 +66,7 @@ def learners_for(attributes: pd.DataFrame, n_classes: int) -> dict[str, Any]:
     if attributes.size > ADAPTIVE_CELLS:
         del named["Adaptive"]
     if attributes.size > FOLDED_CELLS:
-        n_starts = 3 if attributes.size <= SEVERAL_STARTS_CELLS else 1
-        named["EM-chosen"] = EM(n_classes="bic", smoothing=0.1, n_init=n_starts)
+        named["EM-chosen"] = EM(n_classes="bic", smoothing=0.1, n_init=3)
     return named
 
 
