@@ -253,15 +253,14 @@ def with_table(readme: str, findings: list[Finding]) -> str:
     """README with a new table of verdicts between its marks."""
     before, _, rest = readme.partition("<!-- claims -->\n")
     after = rest.partition("<!-- /claims -->")[2]
-    lines, shares = (
-        ["| id | claim | verdict | number | interval | robustness |", "|---|---|---|---|---|---|"],
-        robustness(),
-    )
+    shares = robustness()
+    columns = ["id", "claim", "verdict", "number", "interval", *(["robustness"] if shares else [])]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for one in findings:
         best = deciding(one.evidence)
         number, interval = (f"{best.measured} ({best.statement})", best.interval) if best else (one.note, "")
-        share = shares.get(one.id, "")
-        lines.append(f"| {one.id} | {one.claim} | {one.verdict} | {number} | {interval} | {share} |")
+        cells = [one.id, one.claim, one.verdict, number, interval, *([shares.get(one.id, "")] if shares else [])]
+        lines.append(f"| {' | '.join(cells)} |")
     table = "\n".join(["", *lines, "", ""])
     return f"{before}<!-- claims -->\n{table}<!-- /claims -->{after}"
 

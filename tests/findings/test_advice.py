@@ -281,6 +281,7 @@ def test_rows_without_a_label_are_left_out_and_counted(table):
     ("labels", "message"),
     [
         (np.arange(40) * 1.5, "has 40 different numbers"),
+        (np.arange(40) % 13 * 1000, "has 13 different numbers"),
         ([f"name {i}" for i in range(60)], "has 60 different values"),
         (["a"] * 40, "has one class only, 'a'"),
         ([None] * 40, "has no values"),

@@ -70,7 +70,7 @@ def test_one_child_serves_many_fits_and_ends_with_its_guard(guard):
 )
 def test_what_a_learner_writes_to_the_connection_is_nonsense(guard, use, params, cause, monkeypatch):
     monkeypatch.setattr(guard_module, "STALL_LIMIT", 1.0)
-    with pytest.raises(FitError, match=f"its process answered nonsense; {cause}"):
+    with pytest.raises(FitError, match=f"its process sent an invalid reply; {cause}"):
         fit(guard, use, **params)
     fit(guard, "Majority")
     np.testing.assert_array_equal(guard.predict(X), [1, 1, 1])

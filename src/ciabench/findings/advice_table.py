@@ -17,7 +17,7 @@ from ciabench.errors import DataError, TableWarning
 from ciabench.lab.plan.registry import close_match
 from ciabench.world.table import TableByRow
 from ciabench.world.table_file import read_table
-from ciabench.world.table_parts import has_dates, shown_names
+from ciabench.world.table_parts import are_measured, has_dates, shown_names
 
 TEST_SHARE = 1 / 3
 
@@ -158,7 +158,7 @@ def _check_classes(target: str, labels: "pd.Series[Any]") -> None:
     if n_classes < 2:
         found = f"has one class only, {labels.iloc[0]!r}" if n_classes else "has no values"
         raise DataError(f"the target {target!r} {found}; advice needs two classes.")
-    if n_classes > MOST_CLASSES or (n_classes > FEW_LEVELS and labels.dtype.kind == "f" and (labels % 1 != 0).any()):
+    if n_classes > MOST_CLASSES or are_measured(set(labels.tolist())):
         kind = "numbers" if pd.api.types.is_numeric_dtype(labels) else "values"
         what = "name a column of classes, or cut its range into classes" if kind == "numbers" else "merge rare ones"
         raise DataError(

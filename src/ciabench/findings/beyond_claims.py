@@ -225,7 +225,7 @@ def _threshold(relevant: int) -> str:
     return f"Threshold(10, {relevant}, 0.05, 0.9)"
 
 
-@claim("L1", "the limit: no learner is above what one could reach who knows the family", *SIX, experiment="limit")
+@claim("L1", "the limit: no learner exceeds what can be reached by knowing the family", *SIX, experiment="limit")
 def _none_above_the_limit(data: Data) -> Statements:
     return none_above_the_limit(data, SIX)
 

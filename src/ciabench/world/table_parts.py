@@ -78,18 +78,19 @@ def labels_of(y: Any, n_rows: int, what: str) -> NDArray[Any]:
     if len({type(label) for label in present}) > 1:
         raise DataError(f"{what} must hold labels of one kind, such as only strings or only integers.")
     distinct = set(present)
-    if _are_measured(distinct):
+    if are_measured(distinct):
         raise DataError(f"{what} has {len(distinct)} different numbers; name a column of classes, or make classes.")
     if distinct and all(isinstance(label, float) and label.is_integer() for label in distinct):
         return np.array([None if pd.isna(label) else int(label) for label in labels], dtype=object)
     return labels.astype(object)
 
 
-def _are_measured(distinct: set[Any]) -> bool:
-    """Whether labels are numbers too many, or not whole, to be classes."""
+def are_measured(distinct: set[Any]) -> bool:
+    """Whether labels are numbers that measure something: more than ten, and not the codes 0, 1, 2, … of classes."""
     if len(distinct) <= MOST_WHOLE_NUMBERS or not all(isinstance(label, int | float) for label in distinct):
         return False
-    return len(distinct) > MOST_CLASSES or any(label % 1 for label in distinct)
+    has_gaps = max(distinct) - min(distinct) >= len(distinct)
+    return len(distinct) > MOST_CLASSES or has_gaps or any(label % 1 for label in distinct)
 
 
 def attributes(rows: Any, kinds: Any) -> Any:

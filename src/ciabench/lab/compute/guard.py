@@ -163,7 +163,7 @@ class Guard:
             raise self._obituary() from None
         except InvalidReplyError as error:
             self.close()
-            raise FitError(f"its process answered nonsense; {error}.") from None
+            raise FitError(f"its process sent an invalid reply; {error}.") from None
         except BaseException:
             self.close()
             raise
