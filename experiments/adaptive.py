@@ -8,7 +8,7 @@ with the largest held-out log-likelihood of the mixture). Families are scored by
 
 Every world of a cell becomes a line of FILE (default: results/adaptive.jsonl); a run that was stopped goes on where it
 was, one world of every cell after the other. `--report` computes nothing and prints the table; `--write` puts it into
-docs/science/adaptive.md. Fifty worlds of every cell take about 40 minutes of processor time.
+docs/science/adaptive.md. Fifty worlds of every cell take about 35 minutes of processor time.
 """
 
 import argparse

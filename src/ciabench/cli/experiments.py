@@ -101,7 +101,7 @@ def run(
 def paper(out: Path, jobs: int | None, trials: int | None) -> None:
     """Reproduce the paper: experiments, figures, claims, web page.
 
-    The limit of learning, which takes two hours to compute, is that of the committed reference (`limit.csv`).
+    The limit of learning, which takes most of an hour to compute, is that of the committed reference (`limit.csv`).
     Results, figures/, claims.md, claims.json and report.html are written to the result folder; an interrupted command
     resumes where it left off. The exit code does not depend on the verdicts; see `ciabench claims` for that.
     """
