@@ -14,7 +14,7 @@ def ciabench(*arguments):
 def table(made_rows, tmp_path):
     means = {"EM": {50: 0.5, 500: 0.6}, "Winnow": {50: 0.3, 500: 0.9}}
     path = tmp_path / "rows.csv"
-    made_rows(means, family=(10, 5, 0.9)).to_csv(path, index=False)
+    made_rows(means, trials=600, family=(10, 5, 0.9)).to_csv(path, index=False)
     return path
 
 
@@ -38,11 +38,12 @@ def test_claims_that_are_not_reproduced_give_exit_code_one(table, tmp_path):
     assert result.exit_code == 1
     findings = {finding["id"]: finding for finding in json.loads((tmp_path / "claims.json").read_text())}
     assert findings["C3"]["verdict"] == "not reproduced"
-    assert (findings["C3"]["trials"], findings["C3"]["reference_verdict"]) == ("200", "reproduced")
+    assert (findings["C3"]["trials"], findings["C3"]["reference_verdict"]) == ("600", "reproduced")
     assert findings["C7"]["verdict"] == "no data"
     assert {"C1", "C10", "C12"}.isdisjoint(findings)
     markdown = (tmp_path / "claims.md").read_text()
-    assert "**not reproduced** (200 trials); reference: reproduced (300 trials)" in markdown
+    assert "**not reproduced** (600 trials)" in markdown
+    assert "| reproduced (500 to " in markdown
 
 
 def test_a_world_of_ones_own_has_no_claims(own_table, tmp_path):
