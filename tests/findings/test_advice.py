@@ -1,10 +1,7 @@
 """Advice on a table: what is read, compared, said and kept."""
 
 import json
-import os
 import signal
-import threading
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -26,6 +23,7 @@ from ciabench.lab.storage.store import Store
 from ciabench.seeds import Seed
 
 ROWS = 90
+FIRST_CELLS = 4
 BAD_NAME = "<script>alert(1)</script>"
 
 
@@ -148,31 +146,20 @@ def test_without_a_budget_left_there_is_one_split(table, without_adaptive):
     assert "inf" not in str(found)
 
 
-def test_ctrl_c_leaves_the_advice_that_finished_splits_support(table, tmp_path, without_adaptive):
-    store = tmp_path / "stopped.db"
+def test_ctrl_c_leaves_the_advice_that_finished_splits_support(table, tmp_path, without_adaptive, monkeypatch):
+    add, added = Store.add, []
 
-    def interrupt():
-        while time.monotonic() < deadline:
-            time.sleep(0.02)
-            if store.exists() and done(store) >= 2:
-                os.kill(os.getpid(), signal.SIGINT)
-                return
+    def add_and_interrupt(store, *cells):
+        add(store, *cells)
+        added.extend(cells)
+        if len(added) >= FIRST_CELLS:
+            signal.raise_signal(signal.SIGINT)
 
-    deadline = time.monotonic() + 60
-    threading.Thread(target=interrupt, daemon=True).start()
-    found = advise(table, "ill", budget=None, splits=200, store=store)
+    monkeypatch.setattr(Store, "add", add_and_interrupt)
+    found = advise(table, "ill", budget=None, splits=200, store=tmp_path / "stopped.db")
     assert 2 <= found.lead.n_splits < 200
     assert found.misfit is None
     assert found.table["accuracy"].notna().all()
-
-
-def done(store):
-    """Finished cells of a store."""
-    try:
-        with Store(store) as opened:
-            return opened.counts().cells
-    except Exception:
-        return 0
 
 
 def test_what_cannot_be_finished_is_an_error(table, tmp_path, without_adaptive, monkeypatch):
