@@ -148,6 +148,7 @@ def test_without_a_budget_left_there_is_one_split(table, without_adaptive):
 
 def test_ctrl_c_leaves_the_advice_that_finished_splits_support(table, tmp_path, without_adaptive, monkeypatch):
     add, added = Store.add, []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs with it ignored
 
     def add_and_interrupt(store, *cells):
         add(store, *cells)
@@ -156,7 +157,10 @@ def test_ctrl_c_leaves_the_advice_that_finished_splits_support(table, tmp_path, 
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Store, "add", add_and_interrupt)
-    found = advise(table, "ill", budget=None, splits=200, store=tmp_path / "stopped.db")
+    try:
+        found = advise(table, "ill", budget=None, splits=200, store=tmp_path / "stopped.db")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert 2 <= found.lead.n_splits < 200
     assert found.misfit is None
     assert found.table["accuracy"].notna().all()
