@@ -1,7 +1,7 @@
 """The E step for one restart, with eight rows as lanes: where most lanes for restarts are empty.
 
-A row costs about half of what eight restarts cost together. Every number comes from the same operations in the same order
-as in `mixture.expect`, so a restart has the same bits whichever of the two computes it.
+A row costs about half of what eight restarts cost together. Every number comes from the same operations in the same
+order as in `mixture.expect`, so a restart has the same bits whichever of the two computes it.
 """
 
 from numba import njit
@@ -40,7 +40,8 @@ def n_lines(others: int) -> int:
 def expect_alone(problem: Problem, sums: Floats, lane: int, block: Floats, table: Floats, piece_counts: Floats) -> None:
     """Put the expected counts of the pieces into a lane, and add Σ counts · log(1 + Σ exp ℓ) to that lane of the total.
 
-    `sums` and `piece_counts` (others · pieces, 8) have a lane for each restart, `table` (2, others · pieces) is scratch.
+    `sums` and `piece_counts` (others · pieces, 8) have a lane for each restart, `table` (2, others · pieces) is
+    scratch.
     """
     total, others = block[TOTAL * LANES + lane], (block.size // LANES - CHANCES) // LINES
     for piece in range(table.shape[1]):
