@@ -164,7 +164,9 @@ def test_what_is_not_a_store_is_refused(tmp_path, opened):
     newer = tmp_path / "newer.db"
     shutil.copy(tmp_path / "small.db", newer)
     sqlite3.connect(newer).execute("PRAGMA user_version = 99").connection.close()
+    (tmp_path / "empty.db").touch()
     for path, reason in (
+        (tmp_path / "empty.db", "is empty, as a run leaves it that ends before its first trial; run it again."),
         (foreign, "not a ciabench store"), (text, "is neither a store nor"), (cut, "malformed"),
         (newer, "newer ciabench"), (tmp_path, "is a folder"), (tmp_path / "none.db", "no such file"),
     ):  # fmt: skip

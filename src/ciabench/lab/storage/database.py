@@ -9,7 +9,7 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,23 @@ def store_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {reason or error}.") from error
 
 
+def is_begun(path: Path) -> bool:
+    """Whether there is a store to be read; a run that is killed at once leaves a file without tables."""
+    if not path.is_file():
+        return False
+    with store_errors(path), closing(connect(path, writable=False)) as connection:
+        return has_tables(connection)
+
+
+def has_tables(connection: sqlite3.Connection) -> bool:
+    """Whether a database has tables."""
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+
+
 def check_kind(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse files that are not stores of this version, or whose schema was changed."""
+    if not has_tables(connection):
+        raise StoreError(f"{path}: is empty, as a run leaves it that ends before its first trial; run it again.")
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreError(f"{path}: is a database, but not a ciabench store.")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
