@@ -18,24 +18,26 @@ from pathlib import Path
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
 """Events of the interpreter that change a folder or a file; "open" is one if it is for writing."""
 
-SLOTS = "xOpen xDelete xAccess xFullPathname xDlOpen xDlError xDlSym xDlClose xRandomness xSleep xCurrentTime"
-LATER_SLOTS = "xGetLastError xCurrentTimeInt64 xSetSystemCall xGetSystemCall xNextSystemCall"
+SET_CALL, GET_CALL = 13, 14
+"""Places of `xSetSystemCall` and `xGetSystemCall` among the methods of SQLite's file system."""
 
 
 class FileSystem(ctypes.Structure):
     """SQLite's `sqlite3_vfs`, whose system calls can be replaced."""
 
-    _fields_ = [
-        ("iVersion", ctypes.c_int),
-        ("szOsFile", ctypes.c_int),
-        ("mxPathname", ctypes.c_int),
-        ("pNext", ctypes.c_void_p),
-        ("zName", ctypes.c_char_p),
-        ("pAppData", ctypes.c_void_p),
-        *((name, ctypes.c_void_p) for name in f"{SLOTS} {LATER_SLOTS}".split()),
-    ]
+    _fields_ = (
+        ("version", ctypes.c_int),
+        ("file_size", ctypes.c_int),
+        ("longest_path", ctypes.c_int),
+        ("next", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("data", ctypes.c_void_p),
+        ("methods", ctypes.c_void_p * 16),
+    )
 
 
+GET = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+SET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 WRITE = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
 WRITE_AT = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64)
 TRUNCATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int64)
@@ -69,13 +71,12 @@ def _before_statements(is_due, folder):
 
 
 def _in_pages(is_due, folder):
-    library = ctypes.CDLL(_sqlite3.__file__)
+    library = ctypes.CDLL(getattr(_sqlite3, "__file__", None))
+    if not hasattr(library, "sqlite3_vfs_find"):  # SQLite is part of the interpreter, which hides it
+        return
     library.sqlite3_vfs_find.restype = ctypes.POINTER(FileSystem)
     pointer = library.sqlite3_vfs_find(None)
-    get = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(pointer.contents.xGetSystemCall)
-    put = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-        pointer.contents.xSetSystemCall
-    )
+    get, put = GET(pointer.contents.methods[GET_CALL]), SET(pointer.contents.methods[SET_CALL])
     for name, form in CALLS.items():
         if address := get(pointer, name):
             replaced = form(_torn(form(address), is_due, has_size=form in (WRITE, WRITE_AT)))
@@ -99,9 +100,8 @@ def _torn(call, is_due, has_size):
 
 def _in_files(is_due, folder):
     def is_inside(path):
-        return isinstance(path, str | bytes | os.PathLike) and Path(os.path.abspath(os.fsdecode(path))).is_relative_to(
-            folder
-        )
+        is_named = isinstance(path, str | bytes | os.PathLike)
+        return is_named and Path(os.path.abspath(os.fsdecode(path))).is_relative_to(folder)
 
     def audit(event, arguments):
         if event == "open":

