@@ -46,6 +46,8 @@ REASONS = {
 
 def connect(path: Path, writable: bool) -> sqlite3.Connection:
     """Open the file; a read-only connection may be used by another thread, the one that hands out work."""
+    if not writable and Path(f"{path}-journal").exists():
+        _roll_back(path)
     options = "mode=rwc" if writable else f"mode=ro{'&immutable=1' if _is_at_rest(path) else ''}"
     uri = f"{path.resolve().as_uri()}?{options}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=writable)
@@ -64,9 +66,17 @@ def settle(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = DELETE")
 
 
+def _roll_back(path: Path) -> None:
+    """Undo the change that a killed process left half made, which a read-only connection cannot do."""
+    uri = f"{path.resolve().as_uri()}?mode=rw"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True)) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
 def _is_at_rest(path: Path) -> bool:
     """Whether nobody can be writing: the folder is read-only and holds no journal."""
-    return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
+    journals = (Path(f"{path}{ending}") for ending in ("-wal", "-journal"))
+    return not os.access(path.parent, os.W_OK) and not any(journal.exists() for journal in journals)
 
 
 @contextmanager
