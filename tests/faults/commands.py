@@ -130,7 +130,9 @@ COMMANDS = {
     "init": Command("init mine.toml"),
 }
 
-TIMINGS = ("seconds", "fit_seconds")
+VARYING = ("seconds", "fit_seconds", "environment")
+"""Parts of an advice that differ from run to run: timings, and the commit, if one was made meanwhile."""
+
 SECONDS = re.compile(r"<td>[\d.]*</td>\s*</tr>")
 """Last cell of a line of the page's table of learners."""
 
@@ -173,17 +175,17 @@ def content(path):
     if path.suffix == ".db":
         return exported(path), exported(path, everything=True)
     if path.name == "a.json":
-        return without_timings(json.loads(path.read_bytes()))
+        return steady(json.loads(path.read_bytes()))
     if path.name == "a.html":
         return SECONDS.sub("", path.read_text(encoding="utf-8"))
     return path.read_bytes()
 
 
-def without_timings(plain):
-    """Plain values without those that are timings."""
+def steady(plain):
+    """Plain values without those that vary."""
     if isinstance(plain, dict):
-        return {key: without_timings(value) for key, value in plain.items() if key not in TIMINGS}
-    return list(map(without_timings, plain)) if isinstance(plain, list) else plain
+        return {key: steady(value) for key, value in plain.items() if key not in VARYING}
+    return list(map(steady, plain)) if isinstance(plain, list) else plain
 
 
 def check_interrupted(folder, before, after):

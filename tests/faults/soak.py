@@ -47,9 +47,9 @@ def damage(folder):
     clock, shown, path = time.perf_counter(), [], made(folder / "made", trials=20)
     shorten_advice()
     for name, store in {"run": path, **made_stores(folder)}.items():
-        many = 3 if name == "run" else 1
-        flipped, cut = refused_copies(store, folder / "damaged.db", many * 1_000, many * 300)
-        shown.append(f"{name} {flipped} of {many * 1_000:,} and {cut} of {many * 300}")
+        n_flips, n_cuts = (3_000, 1_000) if name == "run" else (500, 150)
+        flipped, cut = refused_copies(store, folder / "damaged.db", n_flips, n_cuts)
+        shown.append(f"{name} {flipped} of {n_flips:,} and {cut} of {n_cuts:,}")
     table = folder / "table.csv"
     with Store(path) as opened:
         export(opened, "csv", table)
@@ -58,7 +58,7 @@ def damage(folder):
     Path(f"{target}.json").write_bytes(Path(f"{table}.json").read_bytes())
     tables = refused_tables(flips(table, target, 2_000), target) + refused_tables(cuts(table, target, 500), target)
     print(
-        f"stores with a flipped bit, and with a cut end, that were refused, all others without effect: "
+        "stores with a flipped bit, and with a cut end, that were refused, all others without effect: "
         f"{'; '.join(shown)}; flipped or cut tables: 2,500, {tables} refused; {time.perf_counter() - clock:.0f} s"
     )
 

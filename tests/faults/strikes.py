@@ -45,7 +45,7 @@ UNLINK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)
 CALLS = {b"write": WRITE, b"pwrite": WRITE_AT, b"pwrite64": WRITE_AT, b"ftruncate": TRUNCATE, b"unlink": UNLINK}
 """System calls by which SQLite writes; some builds lack one or another."""
 
-_kept = []
+_kept: list[object] = []
 """What SQLite calls must not be collected as garbage."""
 
 
