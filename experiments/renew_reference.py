@@ -134,7 +134,7 @@ def renew_statistics() -> None:
 
 def replace_learners(store: "Store", path: Path, learners: Sequence[str], trials: int) -> None:
     """Put the rows of some learners into a committed table, whose other lines stay as they are."""
-    from ciabench.lab.storage.export import write, write_beside
+    from ciabench.lab.storage.export import describe, write
 
     exported = io.StringIO(newline="")
     write(store, "csv", exported, timings=False, view=replace(store.view(), trials=trials))
@@ -154,7 +154,7 @@ def replace_learners(store: "Store", path: Path, learners: Sequence[str], trials
     kept = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))["environments"]
     here = [{**made, "learners": list(learners)} for made in store.provenance()["environments"]]
     path.write_bytes(content)
-    write_beside(path, content, {**store.provenance(), "environments": [*kept, *here]})
+    describe(path.with_name(f"{path.name}.json"), content, {**store.provenance(), "environments": [*kept, *here]})
 
 
 def _lines(text: str) -> list[list[str]]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 
 from ciabench.errors import StoreError
@@ -11,6 +12,8 @@ from ciabench.errors import StoreError
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path that replaces `path` on success; the folder is created if it is missing.
+
+    What an earlier process left at the temporary path when it was killed is removed first.
 
     Examples
     --------
@@ -25,9 +28,16 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove(unfinished)
         yield unfinished
         os.replace(unfinished, path)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written; {error.strerror or error}.") from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        _remove(unfinished)
+
+
+def _remove(unfinished: Path) -> None:
+    """Remove an unfinished file, and the journals beside it if it is a database."""
+    for path in (unfinished, *unfinished.parent.glob(f"{escape(unfinished.name)}-*")):
+        path.unlink(missing_ok=True)

@@ -1,8 +1,13 @@
 """What the fault tests and their long forms share: a small experiment, and its rows as bytes."""
 
+import io
+import json
+import os
+import resource
 import subprocess
 import sys
 import tomllib
+import traceback
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +16,7 @@ from click.testing import CliRunner
 from ciabench.cli import main
 from ciabench.lab.plan.experiment import validate
 from ciabench.lab.session import run_experiment
-from ciabench.lab.storage.export import export
+from ciabench.lab.storage.export import write
 from ciabench.lab.storage.store import Store
 
 TOML = """
@@ -38,12 +43,12 @@ def made(folder, jobs=1, **changes):
     return Path(folder) / "faults.db"
 
 
-def exported(store_path):
-    """Rows of a store without timings, as bytes."""
-    target = store_path.with_suffix(".csv")
+def exported(store_path, everything=False):
+    """Rows of a store without timings, as bytes: those that its experiment asks for, or everything that it keeps."""
+    stream = io.StringIO(newline="")
     with Store(store_path) as store:
-        export(store, "csv", target, timings=False)
-    return target.read_bytes()
+        write(store, "csv", stream, timings=False, view=store.everything() if everything else None)
+    return stream.getvalue().encode()
 
 
 class Finished(NamedTuple):
@@ -69,6 +74,30 @@ def asked(*arguments):
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Finished(result.exit_code, result.stdout, result.stderr)
+
+
+def forked(*arguments, first):
+    """Run a command in a fork of this process, which has all imports done, after a first step."""
+    reading, writing = os.pipe()
+    started = os.fork()
+    if not started:
+        try:
+            first()
+            os.write(writing, json.dumps(asked(*arguments)).encode())
+        except BaseException:
+            traceback.print_exc()
+            os._exit(70)
+        os._exit(0)
+    os.close(writing)
+    with open(reading, encoding="utf-8") as pipe:
+        answer = pipe.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(started, 0)[1])
+    return Finished(*json.loads(answer)) if code == 0 else Finished(code, "", "")
+
+
+def limited(size):
+    """Before a command starts: no file may grow beyond so many bytes, as on a disk that is full."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 def refusal(finished):

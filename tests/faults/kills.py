@@ -1,112 +1,145 @@
-"""Kill runs and their workers; what is resumed must have the bytes of an undisturbed run.
+"""Kill commands, runs and their workers; what is resumed or repeated must have the bytes of what was not disturbed.
 
-`python tests/faults/kills.py FOLDER DRIVERS WORKERS BOTH` does so many kills of each kind at random moments, and one
-before every statement that a short run sends to its database. Drivers are forked from this process, which has all
-imports done, so that most moments are moments of work.
+`python tests/faults/kills.py moments FOLDER DRIVERS WORKERS BOTH [RUN…]` does so many kills of each kind at random
+moments, on runs of each kind. `python tests/faults/kills.py points FOLDER STRIDE [COMMAND…]` kills every command at
+every point at which it writes, or at one in so many. Victims are forked from this process, which has all imports done,
+so that most moments are moments of work.
 """
 
+import math
 import os
 import random
+import shutil
 import signal
-import sqlite3
 import sys
 import time
-from itertools import count
+from contextlib import chdir
+from functools import partial
 from pathlib import Path
 
 import psutil
-from harness import experiment, exported, made
+from commands import COMMANDS, check_interrupted, left_in, shorten_advice
+from harness import exported, forked
+from strikes import KINDS, strike
 
+from ciabench.lab.plan.experiment import load
 from ciabench.lab.session import run_experiment
 from ciabench.lab.storage.store import Store
 
+RUNS = ("run", "run of a table", "run of networks", "run of departures")
 TRIALS = {1: 60, 2: 150}
 """Trials of runs with so many workers: a second of work or less."""
 
-LATEST = {1: 0.3, 2: 0.3}
+LATEST = 0.3
 """Seconds of work after which a kill comes at the latest."""
 
 
-def main(folder, drivers, workers, both):
-    """Do the kills, and print how many were survived."""
-    clock, moments, folder = time.perf_counter(), random.Random(0), Path(folder)
-    undisturbed = {jobs: exported(made(folder / f"undisturbed{jobs}", trials=TRIALS[jobs])) for jobs in TRIALS}
-    stores = survived(folder / "driver", drivers, 1, moments, undisturbed[1])
-    stores += survived(folder / "worker", workers, 2, moments, undisturbed[2])
-    stores += survived(folder / "both", both, 2, moments, undisturbed[2])
-    statements = survived_statements(folder / "statement")
+FEWER = {"statement": 1, "page": 1, "file": 0.04}
+"""How much shorter the stride is for events of a kind."""
+
+
+def kill_at_points(folder, stride, *names):
+    """Kill commands at their first, second, … write, until one gets to its end; print how many kills were survived."""
+    clock, found = time.perf_counter(), {}
+    shorten_advice()
+    for name in names or COMMANDS:
+        found[name] = survived_points(COMMANDS[name], Path(folder) / name.replace(" ", "-"), int(stride))
+    shown = "; ".join(f"{name} {' + '.join(map(str, kills.values()))}" for name, kills in found.items())
+    total = sum(sum(kills.values()) for kills in found.values())
     print(
-        f"kills survived: {drivers} of drivers, {workers} of workers, {both} of both, {statements} before each of "
-        f"{statements} statements; {stores + statements} stores, each the same bytes as undisturbed; "
+        f"kills survived at {'every point' if stride == '1' else f'one point in {stride}'} (before statements + in "
+        f"writes of SQLite + at changes to files): {shown}; in all {total}, each resumed or repeated to the same "
+        f"bytes, without half a file under the name of a result; {time.perf_counter() - clock:.0f} s"
+    )
+
+
+def survived_points(command, folder, stride):
+    """Kill a command at its points; count the kills by kind."""
+    strides = {kind: math.ceil(stride * fewer / command.share) if stride > 1 else 1 for kind, fewer in FEWER.items()}
+    prepared = command.prepare(folder / "prepared")
+    before, after = left_in(prepared), command.finish(copied(prepared, folder / "whole"))
+    return {kind: survived_kind(command, kind, strides[kind], prepared, before, after) for kind in KINDS}
+
+
+def survived_kind(command, kind, stride, prepared, before, after):
+    """Kill a command at its points of one kind; check what it leaves, and what it leaves once it was repeated."""
+    kills, target = 0, prepared.with_name("killed")
+    while is_killed(command, kind, 1 + stride // 2 + kills * stride, copied(prepared, target)):
+        check_interrupted(target, before, after)
+        assert command.finish(target) == after, (command, kind, kills)
+        kills += 1
+    return kills
+
+
+def is_killed(command, kind, number, target):
+    """Kill a command at its point of that kind and number; False if it got to its end before."""
+    with chdir(target):
+        finished = forked(*command.line.split(), first=partial(strike, kind, number, target))
+    assert finished.returncode in (0, -signal.SIGKILL), finished
+    return finished.returncode != 0
+
+
+def copied(prepared, folder):
+    """A copy of a folder; an earlier one is removed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return Path(shutil.copytree(prepared, folder))
+
+
+def kill_at_moments(folder, drivers, workers, both, *names):
+    """Kill runs on each kind of world at random moments, and print how many kills were survived."""
+    clock, moments, stores = time.perf_counter(), random.Random(0), 0
+    wanted = {"driver": (int(drivers), 1), "worker": (int(workers), 2), "both": (int(both), 2)}
+    for name in names or RUNS:
+        home = COMMANDS[name].prepare(Path(folder) / name.replace(" ", "-"))
+        with chdir(home):
+            toml = load(Path(COMMANDS[name].line.split()[1]))
+            undisturbed = {jobs: exported(made(toml, f"undisturbed{jobs}", jobs)) for jobs in TRIALS}
+            for victim, (kills, jobs) in wanted.items():
+                stores += survived(toml, victim, kills, jobs, moments, undisturbed[jobs])
+    print(
+        f"kills survived at random moments, each of {', '.join(names or RUNS)}: {drivers} of drivers, {workers} of "
+        f"workers, {both} of both; {stores} stores, each the same bytes as undisturbed; "
         f"{time.perf_counter() - clock:.0f} s"
     )
 
 
-def survived(folder, kills, jobs, moments, undisturbed):
-    """Kill what the folder is named after so many times; finish and check every store; count the stores."""
+def made(toml, folder, jobs):
+    """Run an experiment undisturbed, or resume it; return the path of its store."""
+    run_experiment(toml.model_copy(update={"trials": TRIALS[jobs]}), folder, jobs=jobs, progress="silent")
+    return Path(folder) / f"{toml.name}.db"
+
+
+def survived(toml, victim, kills, jobs, moments, undisturbed):
+    """Kill a victim so many times; finish and check every store; count the stores."""
     done, stores = 0, 0
     while done < kills:
-        path, stores, is_finished = folder / str(stores) / "faults.db", stores + 1, False
+        path, stores, is_finished = Path(victim) / str(stores) / f"{toml.name}.db", stores + 1, False
         while done < kills and not is_finished:
-            was_killed, is_finished = disturbed(path, jobs, folder.name, moments)
+            was_killed, is_finished = disturbed(toml, path, jobs, victim, moments)
             done += was_killed
-        made(path.parent, trials=TRIALS[jobs])
-        assert exported(path) == undisturbed, path
+        assert exported(made(toml, path.parent, jobs)) == undisturbed, path
     return stores
 
 
-def disturbed(path, jobs, victim, moments):
+def disturbed(toml, path, jobs, victim, moments):
     """Run, with a kill at a random moment; return whether it came before the end, and whether the run got there."""
     started = os.fork()
     if not started:
-        run_experiment(experiment(trials=TRIALS[jobs]), path.parent, jobs=jobs, progress="silent")
+        made(toml, path.parent, jobs)
         os._exit(0)
-    killed = strike(started, path, jobs, victim, moments)
+    killed = struck(started, path, jobs, victim, moments)
     code = os.waitstatus_to_exitcode(os.waitpid(started, 0)[1])
     assert code in (0, -signal.SIGKILL), code
     return killed and (victim == "worker" or code != 0), code == 0
 
 
-def survived_statements(folder):
-    """Kill a new run of two cells before its first, second, … statement, until one gets to its end; count the kills."""
-    undisturbed, kills = exported(made(folder / "undisturbed", trials=1)), 0
-    while killed_at(folder / str(kills) / "faults.db", kills + 1):
-        assert exported(made(folder / str(kills), trials=1)) == undisturbed, kills
-        kills += 1
-    return kills
-
-
-def killed_at(path, number):
-    """Run, with a kill before the statement of that number; return whether there was one."""
-    started = os.fork()
-    if not started:
-        numbers, connect = count(1), sqlite3.connect
-
-        def strike_at(statement):
-            if next(numbers) == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        def connected(address, **options):
-            connection = connect(address, **options)
-            if "mode=rwc" in address:
-                connection.set_trace_callback(strike_at)
-            return connection
-
-        sqlite3.connect = connected
-        run_experiment(experiment(trials=1), path.parent, progress="silent")
-        os._exit(0)
-    code = os.waitstatus_to_exitcode(os.waitpid(started, 0)[1])
-    assert code in (0, -signal.SIGKILL), code
-    return code != 0
-
-
-def strike(driver, path, jobs, victim, moments):
+def struck(driver, path, jobs, victim, moments):
     """Wait until there is work, then a random while, and kill; False if the run was faster."""
     if jobs > 1:
         before = cells(path)
         while cells(path) == before and not is_over(driver):
             time.sleep(0.005)
-    time.sleep(moments.uniform(0, LATEST[jobs]))
+    time.sleep(moments.uniform(0, LATEST))
     if is_over(driver):
         return False
     workers = [one.pid for one in psutil.Process(driver).children() if is_worker(one)] if jobs > 1 else []
@@ -139,4 +172,4 @@ def cells(path):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    {"moments": kill_at_moments, "points": kill_at_points}[sys.argv[1]](*sys.argv[2:])

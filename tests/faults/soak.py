@@ -4,7 +4,6 @@ Each part works in a folder of its own and prints its figures as its last line; 
 """
 
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -13,11 +12,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent / "lab")])
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
 sys.path += [str(HERE), str(HERE.parent / "lab")]
 
-from damage import cuts, flips, refused_stores, refused_tables  # noqa: E402
-from harness import TOML, ciabench, exported, made, refusal  # noqa: E402
+from commands import shorten_advice  # noqa: E402
+from damage import cuts, flips, made_stores, refused_copies, refused_tables  # noqa: E402
+from harness import made  # noqa: E402
 from plugins import CAUSES, WELL, failures_among  # noqa: E402
 
 from ciabench.lab.storage.export import export  # noqa: E402
@@ -27,59 +27,29 @@ INPUTS = {"experiments": 10_000, "arguments": 1_000, "arrays": 1_000, "parameter
 
 
 def kill(folder):
-    """200 kills of drivers, 5 of workers, 5 of both."""
-    subprocess.run([sys.executable, HERE / "kills.py", folder, "200", "5", "5"], check=True)
+    """200 kills of drivers, 20 of workers, 20 of both, in runs of four kinds; and one at every write of a command."""
+    kills = [sys.executable, HERE / "kills.py"]
+    subprocess.run([*kills, "moments", folder / "moments", "50", "5", "5"], check=True)
+    subprocess.run([*kills, "points", folder / "points", "1"], check=True)
 
 
 def disk(folder):
-    """Runs on disks that are full after a random number of bytes, then with room; and on a real small disk."""
-    undisturbed, sizes = exported(made(folder / "undisturbed")), random.Random(0)
-    (folder / "faults.toml").write_text(TOML)
-    full = 0
-    for number in range(5):
-        out = folder / str(number)
-        while full_disk(folder, out, sizes.randrange(1, 250_000)):
-            full += 1
-            if sizes.random() < 0.5:
-                break
-        assert ciabench("run", folder / "faults.toml", "--out", out, "--quiet").returncode == 0
-        assert exported(out / "faults.db") == undisturbed
-    print(f"{small_disk(folder)}; full disks survived: {full} in 5 stores, each the same bytes as undisturbed")
-
-
-def full_disk(folder, out, size):
-    """Run with a limit to the size of files; return whether it was met, which must be reported in one line."""
-    import resource
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    finished = ciabench("run", folder / "faults.toml", "--out", out, "--quiet", preexec_fn=limit)
-    return finished.returncode != 0 and bool(refusal(finished))
-
-
-def small_disk(folder):
-    """Run on a file system of 200 kB, where this user may mount one."""
-    run = f"{sys.executable} -m ciabench.cli run faults.toml --out small --quiet"
-    script = (
-        f"mount -t tmpfs -o size=200k tmpfs small || exit 99; {run}; test $? = 2 || exit 1\n"
-        f"{sys.executable} -m ciabench.cli status small/faults.db; mount -o remount,size=20m small; {run}"
-    )
-    (folder / "small").mkdir()
-    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script]
-    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
-    if process.returncode == 99 or "unshare" in process.stderr:
-        return "a disk of 200 kB could not be mounted here"
-    assert process.returncode == 0, process.stderr
-    return f"a disk of 200 kB was full after {process.stdout.split()[1]} cells ({process.stderr.strip()}), then resumed"
+    """Commands with limits to the size of files, and on small file systems, where this user may mount one."""
+    disks = [sys.executable, HERE / "disks.py"]
+    subprocess.run([*disks, "limit", folder / "limit", "5"], check=True)
+    apart = ["unshare", "--user", "--map-root-user", "--mount"]
+    if subprocess.run([*apart, "true"], stderr=subprocess.DEVNULL).returncode == 0:
+        subprocess.run([*apart, *disks, "mount", folder / "mount", "5"], check=True)
 
 
 def damage(folder):
-    """Random flipped bits and cut ends in stores and tables."""
-    path = made(folder / "made", trials=20)
-    expected, store, clock = exported(path), folder / "damaged.db", time.perf_counter()
-    refused = refused_stores(flips(path, store, 3_000), store, expected)
-    refused_cuts = refused_stores(cuts(path, store, 1_000), store, expected)
+    """Random flipped bits and cut ends in stores of all commands that leave one, and in tables."""
+    clock, shown, path = time.perf_counter(), [], made(folder / "made", trials=20)
+    shorten_advice()
+    for name, store in {"run": path, **made_stores(folder)}.items():
+        n_flips, n_cuts = (3_000, 1_000) if name == "run" else (500, 150)
+        flipped, cut = refused_copies(store, folder / "damaged.db", n_flips, n_cuts)
+        shown.append(f"{name} {flipped} of {n_flips:,} and {cut} of {n_cuts:,}")
     table = folder / "table.csv"
     with Store(path) as opened:
         export(opened, "csv", table)
@@ -88,9 +58,8 @@ def damage(folder):
     Path(f"{target}.json").write_bytes(Path(f"{table}.json").read_bytes())
     tables = refused_tables(flips(table, target, 2_000), target) + refused_tables(cuts(table, target, 500), target)
     print(
-        f"flipped bits in a store: 3,000, {refused} refused, all others without effect; cut stores: 1,000, "
-        f"{refused_cuts} refused, all others without effect; flipped or cut tables: 2,500, {tables} refused; "
-        f"{time.perf_counter() - clock:.0f} s"
+        "stores with a flipped bit, and with a cut end, that were refused, all others without effect: "
+        f"{'; '.join(shown)}; flipped or cut tables: 2,500, {tables} refused; {time.perf_counter() - clock:.0f} s"
     )
 
 

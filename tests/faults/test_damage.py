@@ -5,7 +5,8 @@ import shutil
 import sqlite3
 
 import pytest
-from damage import cuts, flips, refused_stores, refused_tables
+from commands import content
+from damage import cuts, flips, made_stores, refused_copies, refused_stores, refused_tables
 from harness import TOML, asked, experiment, refusal
 
 from ciabench.errors import StoreError
@@ -17,9 +18,16 @@ from ciabench.lab.storage.store import Store
 
 @pytest.mark.parametrize(("damaged", "least"), [(flips, 5), (cuts, 40)])
 def test_a_damaged_store_is_refused_or_has_the_same_rows(finished, tmp_path, damaged, least):
-    path, expected = finished
-    target = tmp_path / "damaged.db"
-    assert refused_stores(damaged(path, target, 100 if damaged is flips else 40), target, expected) >= least
+    path, target = finished[0], tmp_path / "damaged.db"
+    assert refused_stores(damaged(path, target, 100 if damaged is flips else 40), target, content(path)) >= least
+
+
+@pytest.mark.parametrize("name", ["run of a table", "run of departures", "settle", "merge"])
+def test_a_damaged_store_of_any_command_is_refused_or_has_the_same_rows(tmp_path, name):
+    store = made_stores(tmp_path, [name])[name]
+    flipped, cut = refused_copies(store, tmp_path / "damaged.db", 40, 15)
+    assert flipped >= 1
+    assert cut == 15
 
 
 @pytest.mark.parametrize("statement", [

@@ -2,16 +2,20 @@
 
 import ctypes
 import os
-import resource
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from harness import TOML, asked, ciabench, experiment, exported, made, refusal
+from harness import TOML, asked, ciabench, experiment, exported, limited, made, refusal
 
 from ciabench.lab.session import run_experiment
 from ciabench.lab.storage.store import Store
+
+DISKS = Path(__file__).with_name("disks.py")
+QUICK = ("run of a table", "settle", "merge", "advise", "export", "claims", "init")
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
 
@@ -21,11 +25,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "faults.toml").write_text(TOML)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def limited(size):
-    """Before a command starts: no file may grow beyond so many bytes, as on a disk that is full."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 def as_everybody():
@@ -55,6 +54,16 @@ def test_a_full_disk_is_reported_and_the_run_resumes_when_there_is_room(folder):
         assert 0 < store.counts().cells < 120
     run_experiment(experiment(), "results", progress="silent")
     assert exported(Path("results/faults.db")) == exported(made("undisturbed"))
+
+
+def test_commands_on_full_disks_say_so_and_do_their_work_when_there_is_room(tmp_path):
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(DISKS), "limit", str(tmp_path), "1", *QUICK]
+    process = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=400)
+    assert process.returncode == 0, process.stderr
+    survived = re.match(rf"full disks survived by {len(QUICK)} commands, by limit: (\d+);", process.stdout)
+    assert survived is not None
+    assert int(survived[1]) >= len(QUICK) - 3
 
 
 def test_a_full_disk_leaves_no_half_of_a_table(tmp_path):

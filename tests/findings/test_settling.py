@@ -111,6 +111,12 @@ def test_points_that_two_experiments_offer_are_computed_by_the_first(tmp_path):
         settle([experiment(), experiment("other", seed=1)], tmp_path)
 
 
+def test_what_a_run_left_that_was_killed_at_once_is_no_hindrance(tmp_path):
+    (tmp_path / "own.db").touch()
+    settle([experiment(sizes=(50,))], tmp_path, most=20)
+    assert len(rows_in(tmp_path)) == 2 * 20
+
+
 def test_what_a_store_has_is_used_whatever_its_view_is(tmp_path):
     settle([experiment(sizes=(50,))], tmp_path, most=20)
     small = experiment(sizes=(50,))

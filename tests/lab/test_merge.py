@@ -1,4 +1,5 @@
 import json
+import shutil
 import sqlite3
 
 import pytest
@@ -52,6 +53,15 @@ def test_parts_of_the_trials_are_merged_into_the_single_run(whole, parts, tmp_pa
     with Store(whole) as single:
         assert counts == single.counts()
     assert exported(tmp_path / "whole.db", form) == exported(whole, form)
+
+
+def test_what_a_killed_merge_left_is_removed(whole, parts, tmp_path):
+    shutil.copy(parts[0], tmp_path / ".whole.db.unfinished")
+    for journal in ("-wal", "-shm"):
+        (tmp_path / f".whole.db.unfinished{journal}").write_bytes(b"half")
+    merge(parts, tmp_path / "whole.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["whole.db"]
+    assert exported(tmp_path / "whole.db", "csv") == exported(whole, "csv")
 
 
 def test_parts_do_not_share_a_cell(parts):

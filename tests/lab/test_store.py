@@ -152,6 +152,22 @@ def test_a_second_run_is_told_who_holds_the_store(opened, tmp_path):
     opened().close()
 
 
+def test_a_change_that_a_killed_process_left_half_made_is_undone(opened, tmp_path):
+    with opened() as store:
+        store.add(*map(done, range(50)))
+        rows = list(store.rows())
+    writer = sqlite3.connect(tmp_path / "small.db", isolation_level=None)
+    for statement in ("PRAGMA cache_size = 1", "BEGIN", "UPDATE score SET t = 0", "DELETE FROM checksum"):
+        writer.execute(statement)
+    (tmp_path / "killed").mkdir()
+    for name in ("small.db", "small.db-journal"):
+        shutil.copy(tmp_path / name, tmp_path / "killed" / name)
+    writer.close()
+    with Store(tmp_path / "killed" / "small.db") as store:
+        assert list(store.rows()) == rows
+    assert [path.name for path in (tmp_path / "killed").iterdir()] == ["small.db"]
+
+
 def test_what_is_not_a_store_is_refused(tmp_path, opened):
     opened().close()
     foreign = tmp_path / "foreign.db"
@@ -164,7 +180,9 @@ def test_what_is_not_a_store_is_refused(tmp_path, opened):
     newer = tmp_path / "newer.db"
     shutil.copy(tmp_path / "small.db", newer)
     sqlite3.connect(newer).execute("PRAGMA user_version = 99").connection.close()
+    (tmp_path / "empty.db").touch()
     for path, reason in (
+        (tmp_path / "empty.db", "is empty, as a run leaves it that ends before its first trial; run it again."),
         (foreign, "not a ciabench store"), (text, "is neither a store nor"), (cut, "malformed"),
         (newer, "newer ciabench"), (tmp_path, "is a folder"), (tmp_path / "none.db", "no such file"),
     ):  # fmt: skip

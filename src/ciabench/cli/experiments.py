@@ -105,6 +105,7 @@ def paper(out: Path, jobs: int | None, trials: int | None) -> None:
     Results, figures/, claims.md, claims.json and report.html are written to the result folder; an interrupted command
     resumes where it left off. The exit code does not depend on the verdicts; see `ciabench claims` for that.
     """
+    from ciabench.files import written_whole
     from ciabench.findings.limits import limit_of
     from ciabench.findings.report import write_report
     from ciabench.findings.selection import combined
@@ -115,7 +116,8 @@ def paper(out: Path, jobs: int | None, trials: int | None) -> None:
     stores = [store for store in (out / f"{name}.db" for name in (PAPER, TEXT)) if store.exists()]
     rows = results.combined_rows(stores)
     limit = limit_of(rows)
-    limit.to_csv(out / "limit.csv", index=False)
+    with written_whole(out / "limit.csv") as unfinished:
+        limit.to_csv(unfinished, index=False)
     rows = combined([rows, limit])
     results.draw(rows, out / "figures")
     results.judge(rows, out / "claims.json", out / "claims.md")
@@ -197,12 +199,12 @@ def init(file: Path) -> None:
 
     FILE is mine.toml unless another name is given; a file that exists is never overwritten.
     """
-    template = files("ciabench.cli").joinpath("mine.toml").read_bytes()
-    try:
-        with file.open("xb") as written:
-            written.write(template)
-    except FileExistsError:
-        raise click.UsageError(f"{file} exists already; choose another name.") from None
+    from ciabench.files import written_whole
+
+    if file.exists():
+        raise click.UsageError(f"{file} exists already; choose another name.")
+    with written_whole(file) as unfinished:
+        unfinished.write_bytes(files("ciabench.cli").joinpath("mine.toml").read_bytes())
     click.echo(f"{file}: edit it, then run it with: ciabench run {file} --jobs 2")
 
 

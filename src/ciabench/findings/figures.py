@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ciabench.errors import StoreError
+from ciabench.files import written_whole
 from ciabench.findings import paper
 from ciabench.findings.curves import learning_curves, worlds_of
 from ciabench.findings.departure_figure import departure_table, departures_figure
@@ -232,10 +233,12 @@ def _save(figure: Figure, path: Path, data: pd.DataFrame) -> list[Path]:
     ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.06).execute(figure)
     dpi = min(DPI, MOST_PIXELS / max(figure.get_size_inches()))
     for target in paths:
-        with plt.rc_context({"svg.hashsalt": path.name}):
-            figure.savefig(target, dpi=dpi, **SAVED[target.suffix[1:]])
+        form = target.suffix[1:]
+        with plt.rc_context({"svg.hashsalt": path.name}), written_whole(target) as unfinished:
+            figure.savefig(unfinished, format=form, dpi=dpi, **SAVED[form])
     plt.close(figure)
-    data.to_csv(path.with_suffix(".csv"), index=False)
+    with written_whole(path.with_suffix(".csv")) as unfinished:
+        data.to_csv(unfinished, index=False)
     return [*paths, path.with_suffix(".csv")]
 
 

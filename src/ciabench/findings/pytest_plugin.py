@@ -82,6 +82,7 @@ class TCurveRegression:
 
 def _write(rows: "pd.DataFrame", path: Path) -> None:
     """Write a baseline without timings; equal results give equal bytes, whatever their order."""
+    from ciabench.files import written_whole
     from ciabench.findings.regression import distinct_rows
     from ciabench.lab.storage.rows import read
     from ciabench.lab.storage.view import LABELS, MEASURES, WORLD
@@ -90,8 +91,8 @@ def _write(rows: "pd.DataFrame", path: Path) -> None:
     table = read(rows).rows
     parameters = sorted(set(table.columns) - {*LABELS, *MEASURES})
     table = table[[WORLD, *parameters, *LABELS[1:], *MEASURES[:-1]]].sort_values(LABELS)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
+    with written_whole(path) as unfinished:
+        table.to_csv(unfinished, index=False, lineterminator="\n", encoding="utf-8")
 
 
 def _judge(rows: "pd.DataFrame", path: Path, exact: bool) -> None:

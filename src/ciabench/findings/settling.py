@@ -26,6 +26,7 @@ from ciabench.lab.plan.experiment import Experiment
 from ciabench.lab.plan.outcome import CellOutcome
 from ciabench.lab.plan.plan import Job, Plan, Wanted
 from ciabench.lab.session import computed, store_path
+from ciabench.lab.storage.database import is_begun
 from ciabench.lab.storage.provenance import environment
 from ciabench.lab.storage.records import Failure
 from ciabench.lab.storage.rows import frame
@@ -64,7 +65,7 @@ class Part:
 
     def read_into(self, trials: Trials) -> None:
         """Record what the store has."""
-        if not self.path.exists():
+        if not is_begun(self.path):
             return
         with Store(self.path) as store:
             known = store.everything().trials
@@ -79,11 +80,7 @@ class Part:
                 trials.fill((world, DEPARTURE, size), group["trial"], group[DEPARTURE])
         for failure in self.store.failures():
             for point in self.places:
-                if (
-                    failure.world == point[0]
-                    and failure.learner in (None, point[1])
-                    and failure.size in (None, point[2])
-                ):
+                if _is_of(failure, point):
                     trials.fill(point, [failure.trial], [np.nan])
 
     def opened(self, most: int) -> Store:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
+from ciabench.files import written_whole
 from ciabench.findings.claims import CLAIMS, Finding
 from ciabench.findings.curves import CONFIDENCE, RESAMPLES, last_crossing, learning_curves, worlds_of
 from ciabench.findings.evidence import Estimate, Point
@@ -149,8 +150,10 @@ class Statistics:
             "moments": {world: _listed(moments) for world, moments in self.moments.items()},
         }
         text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-        (folder / STATISTICS).write_bytes(gzip.compress(text.encode(), mtime=0))
-        self.curves.to_csv(folder / CURVES, index=False, float_format=f"%.{DIGITS}g")
+        with written_whole(folder / STATISTICS) as unfinished:
+            unfinished.write_bytes(gzip.compress(text.encode(), mtime=0))
+        with written_whole(folder / CURVES) as unfinished:
+            self.curves.to_csv(unfinished, index=False, float_format=f"%.{DIGITS}g")
 
     @classmethod
     def read(cls, folder: Path) -> "Statistics":

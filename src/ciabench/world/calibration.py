@@ -15,6 +15,7 @@ import numpy as np
 
 from ciabench.arrays import Floats
 from ciabench.errors import FamilyError
+from ciabench.files import written_whole
 from ciabench.probability import bernoulli
 
 TABLE = files("ciabench.world") / "concentrations.csv"
@@ -110,8 +111,8 @@ def concentration(n: int, k: int, b: float) -> float:
 def main() -> None:
     """Calibrate every shipped setting and write the table."""
     lines = [f"{n},{k},{b},{calibrate(n, k, b):.6g}\n" for n, k, b in SHIPPED]
-    with open(str(TABLE), "w", encoding="utf-8") as table:
-        table.writelines(["n,k,b,concentration\n", *lines])
+    with written_whole(str(TABLE)) as unfinished:
+        unfinished.write_text("".join(["n,k,b,concentration\n", *lines]), encoding="utf-8")
 
 
 if __name__ == "__main__":

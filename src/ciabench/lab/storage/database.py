@@ -9,7 +9,7 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,8 @@ REASONS = {
 
 def connect(path: Path, writable: bool) -> sqlite3.Connection:
     """Open the file; a read-only connection may be used by another thread, the one that hands out work."""
+    if not writable and Path(f"{path}-journal").exists():
+        _roll_back(path)
     options = "mode=rwc" if writable else f"mode=ro{'&immutable=1' if _is_at_rest(path) else ''}"
     uri = f"{path.resolve().as_uri()}?{options}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=writable)
@@ -64,9 +66,17 @@ def settle(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = DELETE")
 
 
+def _roll_back(path: Path) -> None:
+    """Undo the change that a killed process left half made, which a read-only connection cannot do."""
+    uri = f"{path.resolve().as_uri()}?mode=rw"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True)) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
 def _is_at_rest(path: Path) -> bool:
     """Whether nobody can be writing: the folder is read-only and holds no journal."""
-    return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
+    journals = (Path(f"{path}{ending}") for ending in ("-wal", "-journal"))
+    return not os.access(path.parent, os.W_OK) and not any(journal.exists() for journal in journals)
 
 
 @contextmanager
@@ -84,8 +94,23 @@ def store_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {reason or error}.") from error
 
 
+def is_begun(path: Path) -> bool:
+    """Whether there is a store to be read; a run that is killed at once leaves a file without tables."""
+    if not path.is_file():
+        return False
+    with store_errors(path), closing(connect(path, writable=False)) as connection:
+        return has_tables(connection)
+
+
+def has_tables(connection: sqlite3.Connection) -> bool:
+    """Whether a database has tables."""
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+
+
 def check_kind(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse files that are not stores of this version, or whose schema was changed."""
+    if not has_tables(connection):
+        raise StoreError(f"{path}: is empty, as a run leaves it that ends before its first trial; run it again.")
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreError(f"{path}: is a database, but not a ciabench store.")
     version = connection.execute("PRAGMA user_version").fetchone()[0]

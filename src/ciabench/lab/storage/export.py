@@ -21,28 +21,33 @@ Format = Literal["csv", "json", "parquet"]
 def export(store: Store, form: Format, path: Path, timings: bool = True, view: View | None = None) -> None:
     """Write a table, completely or not at all, compressed if its name ends in `.gz`.
 
-    Its provenance is written to `<path>.json`, or into the table itself if that is JSON.
+    Its provenance is written to `<path>.json`, or into the table itself if that is JSON. Of two tables, the earlier and
+    the new one, none is ever beside the provenance of the other.
     """
-    with written_whole(path) as unfinished:
+    beside = path.with_name(f"{path.name}.json")
+    with ExitStack() as stack:
+        described = None if form == "json" else stack.enter_context(written_whole(beside))
+        unfinished = stack.enter_context(written_whole(path))
         if form == "parquet":
             _write_parquet(store, unfinished, timings, view)
         else:
             with _opened(unfinished, compress=path.suffix == ".gz") as stream:
                 write(store, form, stream, timings, view)
-        if form != "json":
-            write_beside(path, unfinished.read_bytes(), store.provenance())
+        if described is not None:
+            describe(described, unfinished.read_bytes(), store.provenance())
+            beside.unlink(missing_ok=True)
 
 
-def write_beside(path: Path, content: bytes, provenance: dict[str, Any]) -> None:
+def describe(unfinished: Path, content: bytes, provenance: dict[str, Any]) -> None:
     """Write the provenance of a table and its digest, so that readers can detect damage."""
     described = {**provenance, "sha256": hashlib.sha256(content).hexdigest()}
-    path.with_name(f"{path.name}.json").write_text(json.dumps(described, indent=2), encoding="utf-8")
+    unfinished.write_text(json.dumps(described, indent=2), encoding="utf-8")
 
 
 @contextmanager
-def _opened(path: Path, *, compress: bool) -> Iterator[IO[str]]:
+def _opened(unfinished: Path, *, compress: bool) -> Iterator[IO[str]]:
     """Open a text file for writing; equal rows give equal bytes, also when compressed."""
-    with path.open("wb") as file, ExitStack() as stack:
+    with unfinished.open("wb") as file, ExitStack() as stack:
         plain: Any = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)) if compress else file
         yield stack.enter_context(io.TextIOWrapper(plain, encoding="utf-8", newline=""))
 
@@ -61,12 +66,12 @@ def write(store: Store, form: Format, stream: IO[str], timings: bool = True, vie
     stream.write("\n]}\n")
 
 
-def _write_parquet(store: Store, path: Path, timings: bool, view: View | None) -> None:
+def _write_parquet(store: Store, unfinished: Path, timings: bool, view: View | None) -> None:
     import pandas as pd
 
     columns, rows = _table(store, timings, view)
     try:
-        pd.DataFrame(rows, columns=columns).to_parquet(path)
+        pd.DataFrame(rows, columns=columns).to_parquet(unfinished)
     except ImportError:
         raise StoreError("--to parquet needs an extra: pip install 'ciabench[parquet]'.") from None
 

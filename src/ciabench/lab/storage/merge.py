@@ -41,7 +41,7 @@ def merge(sources: Sequence[str | Path], out: str | Path) -> Counts:
     _check_seeds(paths, heads)
     with (
         written_whole(out) as unfinished,
-        store_errors(unfinished),
+        store_errors(Path(out)),
         closing(connect(unfinished, writable=True)) as connection,
     ):
         connection.execute("PRAGMA synchronous = OFF")

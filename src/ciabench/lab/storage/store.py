@@ -23,6 +23,7 @@ from ciabench.lab.storage.database import (
     check_whole,
     checksum,
     connect,
+    has_tables,
     read_cell,
     seal_cells,
     seal_head,
@@ -213,7 +214,7 @@ class Store:
 
     def _admit(self, plan: Plan, environment: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Create the tables, or check the existing ones; return all environments, including this one."""
-        if not self._all("SELECT count(*) FROM sqlite_master")[0][0]:
+        if not has_tables(self._connection):
             for statement in tables.SCHEMA:
                 self._connection.execute(statement)
             return [dict(environment)]
