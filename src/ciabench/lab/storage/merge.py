@@ -13,7 +13,8 @@ from typing import Any
 from ciabench.errors import StoreError
 from ciabench.files import written_whole
 from ciabench.lab.storage import tables
-from ciabench.lab.storage.database import check_whole, connect, seal_cells, seal_head, settle, store_errors
+from ciabench.lab.storage.blocks import check_whole
+from ciabench.lab.storage.database import connect, seal_cells, seal_head, settle, store_errors
 from ciabench.lab.storage.records import Counts, Head
 from ciabench.lab.storage.store import Store
 from ciabench.seeds import canonical

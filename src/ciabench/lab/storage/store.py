@@ -5,6 +5,7 @@ store has beyond the file is kept.
 """
 
 import json
+import struct
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -12,18 +13,20 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ciabench.errors import StoreError
 from ciabench.lab.plan.outcome import CellOutcome
 from ciabench.lab.plan.plan import Entrant, Job, Plan
 from ciabench.lab.storage import tables
+from ciabench.lab.storage.blocks import blocks, check_whole
 from ciabench.lab.storage.database import (
     check_head,
     check_kind,
     check_pages,
-    check_whole,
     checksum,
     connect,
-    read_cell,
     seal_cells,
     seal_head,
     settle,
@@ -41,7 +44,7 @@ from ciabench.lab.storage.records import (
     score_records,
     world_values,
 )
-from ciabench.lab.storage.view import View, view_of
+from ciabench.lab.storage.view import Table, View, view_of
 from ciabench.seeds import canonical, digest
 from ciabench.world.base import World
 
@@ -185,22 +188,31 @@ class Store:
         """Iterate over failures, with their causes."""
         return map(Failure._make, self._all(tables.FAILURES))
 
-    def rows(self, view: View | None = None) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the rows of finished scores, with the columns of the view, always in the same order.
+    def tables(self, view: View) -> Iterator[Table]:
+        """Iterate over finished scores, as columns of the rows of some cells at a time, always in the same order.
 
         The file is checked first, and each cell as it is read: a damaged store is refused.
         """
-        view = view or self.view()
         with store_errors(self.path):
             if not self._connection.in_transaction:
                 self._connection.execute("BEGIN")
-            sums = check_pages(self._connection, self.path)
-            for world in view.worlds:
-                for (cell,) in self._connection.execute(tables.CELLS, (world.id,)):
-                    values, scores = read_cell(self._connection, self.path, cell, sums)
-                    for row in view.rows(world, values, scores):  # noqa: UP028
-                        yield row  # with `yield from`, a reader that stops early would close the cursor after the store
+            check_pages(self._connection, self.path)
+            for place, world in enumerate(view.worlds):
+                for block in blocks(self._connection, self.path, world.id):
+                    try:
+                        table = view.table(place, block)
+                    except (TypeError, ValueError, OverflowError, struct.error) as error:
+                        raise StoreError(f"{self.path}: is damaged; a value has the wrong type.") from error
+                    if table["trial"].size:
+                        yield table
             self._connection.execute("COMMIT")
+
+    def rows(self, view: View | None = None) -> Iterator[tuple[Any, ...]]:
+        """Iterate over the rows of finished scores, with the columns of the view."""
+        view = view or self.view()
+        for table in self.tables(view):
+            named = {column: known[table[column]] for column, known in view.labels.items()}
+            yield from zip(*map(_listed, {**table, **named}.values()), strict=True)
 
     def head(self) -> Head:
         """Return the experiment, its view and the environments."""
@@ -288,6 +300,12 @@ class Store:
         except BaseException:
             self.close()
             raise
+
+
+def _listed(column: NDArray[Any]) -> list[Any]:
+    """Values of a column, None where a number is missing."""
+    listed: list[Any] = column.tolist()
+    return [None if value != value else value for value in listed] if column.dtype == np.float64 else listed
 
 
 def _check_is_file(path: Path) -> None:

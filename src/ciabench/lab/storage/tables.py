@@ -104,19 +104,50 @@ FAILURES = f"""
 HEAD = ("SELECT * FROM experiment", "SELECT * FROM world ORDER BY id", "SELECT * FROM learner ORDER BY id")
 """Queries whose results the checksum of cell 0 covers."""
 
-# The columns of both queries are those that `PUT_CELL` and `PUT_SCORE` write, in their order.
-CELLS = "SELECT id FROM cell WHERE world = ? ORDER BY trial"
+# The columns of cells and of scores are those that `PUT_CELL` and `PUT_SCORE` write, in their order.
+CELL_COLUMNS = (
+    "id",
+    "world",
+    "trial",
+    "best",
+    "constant",
+    "cell.state = 'done'",
+    "seconds",
+    "coalesce(cell.error, '')",
+    "coalesce(cell.facts, '')",
+)
 
-CELL = """
-    SELECT id, world, trial, best, constant, state = 'done', seconds, coalesce(error, ''), coalesce(facts, '')
-    FROM cell WHERE id = ?"""
+SCORE_COLUMNS = (
+    "learner",
+    "size",
+    "score.state = 'done'",
+    "success",
+    "t",
+    "t_error",
+    "fit_seconds",
+    "coalesce(score.error, '')",
+    "coalesce(score.facts, '')",
+)
 
-SCORES = """
-    SELECT learner, size, state = 'done', success, t, t_error, fit_seconds, coalesce(error, ''), coalesce(facts, '')
-    FROM score WHERE cell = ? ORDER BY size, learner"""
+_CELL, _SCORE = ", ".join(CELL_COLUMNS), ", ".join(SCORE_COLUMNS)
+
+CELL = f"SELECT {_CELL} FROM cell WHERE id = ?"  # made of constants  # nosec B608
+
+SCORES = f"SELECT {_SCORE} FROM score WHERE cell = ? ORDER BY size, learner"  # made of constants  # nosec B608
+
+CELLS = f"""
+    SELECT {_CELL}, value FROM cell JOIN checksum ON checksum.cell = id
+    WHERE world = ? ORDER BY trial"""  # made of constants  # nosec B608
+"""All cells of a world, and their checksums."""
+
+SCORES_OF_TRIALS = f"""
+    SELECT id, {_SCORE} FROM cell JOIN score ON score.cell = id
+    WHERE world = ? AND trial BETWEEN ? AND ? ORDER BY trial, size, learner"""  # made of constants  # nosec B608
+
+WORLDS = "SELECT DISTINCT world FROM cell"
 
 N_NUMBERS = 7
-"""Columns of `CELL` and of `SCORES` that hold numbers; the others hold text."""
+"""Columns of cells and of scores that hold numbers; the others hold text."""
 
 UNMATCHED = """
     SELECT (SELECT count(*) FROM cell LEFT JOIN checksum ON checksum.cell = cell.id WHERE value IS NULL)
