@@ -117,7 +117,7 @@ def paper(out: Path, jobs: int | None, trials: int | None) -> None:
     limit = limit_of(rows)
     limit.to_csv(out / "limit.csv", index=False)
     rows = combined([rows, limit])
-    results.draw(rows, out / "figures")
+    results.draw([rows], out / "figures")
     results.judge(rows, out / "claims.json", out / "claims.md")
     write_report([*stores, out / "limit.csv"], out / "report.html")
     if out / f"{TEXT}.db" not in stores:

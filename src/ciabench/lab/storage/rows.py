@@ -87,20 +87,17 @@ def frame(store: Store, facts: Sequence[str] = ()) -> pd.DataFrame:
     return _table({**columns, **names}, store.path)
 
 
-def parts(source: Path, whole: int, facts: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
-    """Rows of a source, some at a time; every trial is in one part, and so is a world of up to `whole` trials.
+def parts(path: Path, whole: int) -> Iterator[pd.DataFrame]:
+    """Rows of a store, some at a time, with names as categories.
 
-    The rows of a store have names as categories. A table is one part.
+    Every trial is in one part, and so is a world of up to `whole` trials.
     """
-    if is_table(source):
-        yield read(source).rows
-        return
-    with Store(source) as store:
-        view = replace(store.view(), facts=tuple(facts))
+    with Store(path) as store:
+        view = store.view()
         for tables in _portions(store.tables(view), whole):
-            columns = _joined(view, tables, store.path)
+            columns = _joined(view, tables, path)
             names = {name: pd.Categorical.from_codes(columns[name], known) for name, known in view.labels.items()}
-            yield _table({**columns, **names}, store.path)
+            yield _table({**columns, **names}, path)
 
 
 def _portions(tables: Iterable[Table], whole: int) -> Iterator[list[Table]]:
