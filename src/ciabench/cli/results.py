@@ -28,10 +28,12 @@ def status(source: Path) -> None:
 
     SOURCE is a store or an exported table, or the name of an experiment that comes with ciabench.
     """
-    from ciabench.lab.storage.rows import is_table, read
+    from ciabench.lab.storage.export import is_table
     from ciabench.lab.storage.store import Store
 
     if is_table(source):
+        from ciabench.lab.storage.rows import read
+
         rows = read(source).rows
         click.echo(f"cells   {len(rows.drop_duplicates(['world', 'trial']))}")
         click.echo(f"scores  {len(rows)} done; a table does not list failed or missing scores")
@@ -88,7 +90,7 @@ def export(
     What is needed to reproduce and check it is written beside it, with the ending .json.
     """
     from ciabench.lab.storage import export as tables
-    from ciabench.lab.storage.rows import is_table
+    from ciabench.lab.storage.export import is_table
     from ciabench.lab.storage.store import Store
 
     if is_table(store):
@@ -124,7 +126,8 @@ def figures(sources: tuple[Path, ...], out: Path, y: str) -> None:
     PNG, SVG and PDF, with its data as CSV.
     """
     from ciabench.findings.digest import MOST_SHOWN
-    from ciabench.lab.storage.rows import is_table, parts
+    from ciabench.lab.storage.export import is_table
+    from ciabench.lab.storage.rows import parts
 
     if y == "t" and len(sources) == 1 and not is_table(sources[0]):
         draw(parts(sources[0], MOST_SHOWN), out)

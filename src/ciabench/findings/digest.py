@@ -96,7 +96,7 @@ def _of_part(part: pd.DataFrame) -> _Part:
 def _known(part: pd.DataFrame) -> pd.DataFrame:
     """Rows of models whose departure is known."""
     if DEPARTURE not in part:
-        return part[:0]
+        return part[:0].copy()  # a slice would keep the whole part
     first = _plain(part[part["trial"] < MOST_SHOWN])
     return first[pd.MultiIndex.from_frame(first[MODEL]).isin(departures_of(first).index)]
 

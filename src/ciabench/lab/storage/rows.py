@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ciabench.errors import StoreError
+from ciabench.lab.storage.export import is_table
 from ciabench.lab.storage.records import Counts, Failure
 from ciabench.lab.storage.store import Store
 from ciabench.lab.storage.view import JUDGED, LABELS, MEASURES, STATED, WORLD, Table, View
@@ -72,11 +73,6 @@ def read(source: Source, facts: Sequence[str] = ()) -> Reading:
         return Reading(checked(upgraded(_read_csv(path)), str(path)), _beside(path))
     with Store(path) as store:
         return Reading(frame(store, facts), store.provenance(), list(store.failures()), store.counts())
-
-
-def is_table(path: Path) -> bool:
-    """Whether a path names an exported table that can be read, rather than a store."""
-    return path.name.endswith((".csv", ".csv.gz"))
 
 
 def frame(store: Store, facts: Sequence[str] = ()) -> pd.DataFrame:

@@ -119,7 +119,7 @@ class Store:
         """Return a view of everything kept."""
         worlds = self._all("SELECT id, name, parameters FROM world")
         learners = self._all("SELECT id, name FROM learner")
-        sizes = [size for (size,) in self._all("SELECT DISTINCT size FROM score ORDER BY size")]
+        sizes = [size for (size,) in self._all(tables.SIZES)]
         trials = self._all("SELECT coalesce(max(trial) + 1, 0) FROM cell")[0][0]
         return View.of_everything(worlds, learners, sizes, trials)
 
@@ -171,10 +171,19 @@ class Store:
                             yield Job(world, trial, lacking)
 
     def counts(self) -> Counts:
-        """Count cells and scores."""
+        """Count cells and scores, without reading them if all of them may be shown."""
         view = self.view()
-        cells, done, failed, beyond = self._all(tables.COUNTS)[0]
-        return Counts(cells, view.trials * len(view.worlds), done, failed, view.trials * view.scores_per_trial, beyond)
+        everything, beyond = (self._all(query)[0][0] for query in (tables.ALL_SCORES, tables.SHOWN_BEYOND))
+        shown = self._all(tables.SHOWN_SCORES)[0][0] if self._has_others(view) else everything
+        (failures, failed), (cells,) = self._all(tables.FAILED_SCORES)[0], self._all(tables.CELLS_IN_VIEW)[0]
+        done = shown - beyond - failed
+        cells_wanted, scores_wanted = view.trials * len(view.worlds), view.trials * view.scores_per_trial
+        return Counts(cells, cells_wanted, done, failed, scores_wanted, beyond=everything - failures - done)
+
+    def _has_others(self, view: View) -> bool:
+        """Whether there may be scores of learners or at sizes that are not shown."""
+        learners = {learner for (learner,) in self._all(tables.LEARNERS)}
+        return not (view.known_sizes and view.known_sizes <= view.sizes and learners <= set(view.learners))
 
     def complete_cells(self, plan: Plan, retry_failed: bool = False) -> int:
         """Count the cells without missing scores."""
@@ -259,10 +268,11 @@ class Store:
         return int(self._connection.execute(tables.FIND_LEARNER, values).fetchone()[0])
 
     def _put_experiment(self, spec: Spec, plan: Plan, environments: list[dict[str, Any]]) -> None:
+        sizes = [size for (size,) in self._all(tables.SIZES)]
         values = {
             "seed": plan.seed,
             "spec": canonical(spec),
-            "view": canonical(view_of(plan, self._worlds, self._learners)),
+            "view": canonical(view_of(plan, self._worlds, self._learners, sizes)),
             "environments": canonical(environments),
         }
         self._connection.execute(tables.PUT_EXPERIMENT, values)

@@ -74,16 +74,32 @@ IN_VIEW = """
     AND world IN (SELECT value FROM experiment, json_each(view, '$.worlds'))"""
 """Condition that the experiment file asks for a cell."""
 
-SCORE_IN_VIEW = f"""{IN_VIEW}
-    AND size IN (SELECT value FROM experiment, json_each(view, '$.sizes'))
-    AND learner IN (SELECT value FROM experiment, json_each(view, '$.learners.ids'))"""  # made of constants  # nosec B608
+IS_SHOWN = """
+    size IN (SELECT value FROM experiment, json_each(view, '$.sizes'))
+    AND learner IN (SELECT value FROM experiment, json_each(view, '$.learners.ids'))"""
+"""Condition that the experiment file asks for a score if it asks for its cell."""
 
-COUNTS = f"""
-    SELECT (SELECT count(*) FROM cell WHERE {IN_VIEW}),
-        count(*) FILTER (WHERE score.state = 'done' AND {SCORE_IN_VIEW}),
-        count(*) FILTER (WHERE score.state = 'failed' AND {SCORE_IN_VIEW}),
-        count(*) FILTER (WHERE score.state = 'done' AND NOT ({SCORE_IN_VIEW}))
-    FROM score JOIN cell ON cell.id = score.cell"""  # made of constants  # nosec B608
+SCORE_IN_VIEW = f"{IN_VIEW} AND {IS_SHOWN}"
+
+CELLS_IN_VIEW = f"SELECT count(*) FROM cell WHERE {IN_VIEW}"  # made of constants  # nosec B608
+
+ALL_SCORES = "SELECT count(*) FROM score"
+
+SHOWN_SCORES = f"SELECT count(*) FROM score WHERE {IS_SHOWN}"  # made of constants  # nosec B608
+
+SHOWN_BEYOND = f"""
+    SELECT count(*) FROM cell CROSS JOIN score ON score.cell = cell.id
+    WHERE NOT ({IN_VIEW}) AND {IS_SHOWN}"""  # made of constants  # nosec B608
+"""Number of scores that count among `SHOWN_SCORES` although the experiment file does not ask for their cells."""
+
+FAILED_SCORES = f"""
+    SELECT count(*), count(*) FILTER (WHERE {SCORE_IN_VIEW})
+    FROM score INDEXED BY failed_score CROSS JOIN cell ON cell.id = score.cell
+    WHERE score.state = 'failed'"""  # made of constants  # nosec B608
+
+SIZES = "SELECT DISTINCT size FROM score ORDER BY size"
+
+LEARNERS = "SELECT id FROM learner"
 
 COMPLETE_CELLS = f"""
     SELECT count(*) FROM (
@@ -92,12 +108,13 @@ COMPLETE_CELLS = f"""
         GROUP BY cell.id HAVING count(*) = ?)"""  # made of constants  # nosec B608
 
 FAILURES = f"""
-    SELECT world.name, trial, NULL, NULL, cell.error FROM cell JOIN world ON world.id = cell.world
+    SELECT world.name, trial, NULL, NULL, cell.error
+    FROM cell INDEXED BY failed_cell CROSS JOIN world ON world.id = cell.world
     WHERE cell.state = 'failed' AND {IN_VIEW}
     UNION ALL
     SELECT world.name, trial, size, learner.name, score.error
-    FROM score JOIN cell ON cell.id = score.cell JOIN world ON world.id = cell.world
-    JOIN learner ON learner.id = score.learner
+    FROM score INDEXED BY failed_score CROSS JOIN cell ON cell.id = score.cell
+    CROSS JOIN world ON world.id = cell.world CROSS JOIN learner ON learner.id = score.learner
     WHERE score.state = 'failed' AND cell.state = 'done' AND {SCORE_IN_VIEW}
     ORDER BY 1, 2, 3, 4"""  # made of constants  # nosec B608
 

@@ -66,6 +66,8 @@ class View:
         Scores wanted in one trial of every world together.
     facts : tuple of str
         Facts of the scores that are shown as further columns.
+    known_sizes : set of int
+        Sizes that the store may have scores at; empty if that was not recorded.
     """
 
     worlds: list[StoredWorld]
@@ -74,6 +76,7 @@ class View:
     trials: int
     scores_per_trial: int = 0
     facts: tuple[str, ...] = ()
+    known_sizes: frozenset[int] = frozenset()
 
     @classmethod
     def read(cls, view: dict[str, Any], worlds: Sequence[tuple[int, str, str]]) -> "View":
@@ -83,7 +86,8 @@ class View:
         for row, name in zip(view["learners"]["ids"], view["learners"]["names"], strict=True):
             learners.setdefault(row, []).append(name)
         chosen = [known[row] for row in view["worlds"]]
-        return cls(chosen, learners, frozenset(view["sizes"]), view["trials"], view["scores_per_trial"])
+        sizes, known_sizes = (frozenset(view.get(name, ())) for name in ("sizes", "known_sizes"))
+        return cls(chosen, learners, sizes, view["trials"], view["scores_per_trial"], known_sizes=known_sizes)
 
     @classmethod
     def of_everything(
@@ -197,8 +201,10 @@ def _objects(values: list[Any]) -> NDArray[np.object_]:
     return column
 
 
-def view_of(plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int | None]]) -> dict[str, Any]:
-    """View that a plan asks for, as JSON; `worlds` and `learners` are row ids of the store."""
+def view_of(
+    plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int | None]], sizes: Sequence[int]
+) -> dict[str, Any]:
+    """View that a plan asks for, as JSON; `worlds` and `learners` are row ids of the store, `sizes` what it holds."""
     named = dict.fromkeys(
         (row, entrant.name)
         for rows in learners
@@ -210,6 +216,7 @@ def view_of(plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int |
         "worlds": list(worlds),
         "learners": {"ids": [row for row, _ in named], "names": [name for _, name in named]},
         "sizes": list(plan.sizes),
+        "known_sizes": sorted({*plan.sizes, *sizes}),
         "trials": plan.trials,
         "scores_per_trial": sum(distinct) * len(plan.sizes),
     }
