@@ -1,13 +1,15 @@
 """Numbers of rows, means and standard errors of groups, from rows that come in parts."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 Groups = Any
 """A DataFrame that is grouped by columns."""
+
+Grouped = TypeVar("Grouped", pd.DataFrame, "pd.Series[Any]")
 
 
 def moments(groups: Groups, columns: Sequence[str]) -> pd.DataFrame:
@@ -52,7 +54,7 @@ def joined_moments(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
         return every
     split = every[is_split]
     found = {"trials": _by_group(split["trials"])}
-    for column in (name.removesuffix("_sem") for name in split if name.endswith("_sem")):
+    for column in (name.removesuffix("_sem") for name in map(str, split) if name.endswith("_sem")):
         mean, sem, count = (split[f"{column}{ending}"] for ending in ("", "_sem", "_count"))
         total = _by_group(count)
         center = _by_group(mean.fillna(0) * count) / total
@@ -69,9 +71,10 @@ def joined_sums(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return _by_group(pd.concat(parts))
 
 
-def _by_group(values: Any) -> Any:
+def _by_group(values: Grouped) -> Grouped:
     """Sums of all values of a group, in order of appearance."""
-    return values.groupby(level=list(range(values.index.nlevels)), sort=False).sum()
+    found: Grouped = values.groupby(level=list(range(values.index.nlevels)), sort=False).sum()
+    return found
 
 
 def _named(table: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ciabench.errors import StoreError
 from ciabench.lab.storage.export import is_table
@@ -92,7 +93,9 @@ def parts(path: Path, whole: int) -> Iterator[pd.DataFrame]:
         view = store.view()
         for tables in _portions(store.tables(view), whole):
             columns = _joined(view, tables, path)
-            names = {name: pd.Categorical.from_codes(columns[name], known) for name, known in view.labels.items()}
+            names = {
+                name: pd.Categorical.from_codes(columns[name], pd.Index(known)) for name, known in view.labels.items()
+            }
             yield _table({**columns, **names}, path)
 
 
@@ -113,7 +116,7 @@ def _portions(tables: Iterable[Table], whole: int) -> Iterator[list[Table]]:
 
 def _joined(view: View, tables: list[Table], path: Path) -> dict[str, Any]:
     """Columns of several tables, in one piece each; the tables are emptied, to save memory."""
-    empty = {column: np.empty(0, KINDS.get(column, object)) for column in view.columns}
+    empty: dict[str, NDArray[Any]] = {column: np.empty(0, KINDS.get(column, object)) for column in view.columns}
     empty |= dict.fromkeys(view.labels, np.empty(0, np.int64))
     try:
         return {
