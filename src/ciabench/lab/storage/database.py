@@ -56,6 +56,14 @@ def connect(path: Path, writable: bool) -> sqlite3.Connection:
     return connection
 
 
+def check_is_file(path: Path) -> None:
+    """Refuse a path at which there is no file."""
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder, not a store.")
+    if not path.is_file():
+        raise StoreError(f"{path}: there is no such file.")
+
+
 def settle(connection: sqlite3.Connection) -> None:
     """Merge the journal into the file, so that readers leave no files beside it; has no effect while others read."""
     with suppress(sqlite3.Error):

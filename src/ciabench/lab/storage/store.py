@@ -13,16 +13,15 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ciabench.errors import StoreError
 from ciabench.lab.plan.outcome import CellOutcome
 from ciabench.lab.plan.plan import Entrant, Job, Plan
 from ciabench.lab.storage import tables
 from ciabench.lab.storage.blocks import blocks, check_whole
+from ciabench.lab.storage.counting import count
 from ciabench.lab.storage.database import (
     check_head,
+    check_is_file,
     check_kind,
     check_pages,
     checksum,
@@ -62,7 +61,7 @@ class Store:
         self.path = Path(path)
         self._lock: Lock | None = None
         with store_errors(self.path):
-            _check_is_file(self.path)
+            check_is_file(self.path)
             self._connection = connect(self.path, writable=False)
         with self._closed_on_error():
             self._connection.execute("BEGIN")
@@ -78,7 +77,7 @@ class Store:
         with store_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists():
-                _check_is_file(self.path)
+                check_is_file(self.path)
             self._lock = Lock(self.path)
         try:
             with store_errors(self.path):
@@ -171,19 +170,8 @@ class Store:
                             yield Job(world, trial, lacking)
 
     def counts(self) -> Counts:
-        """Count cells and scores, without reading them if all of them may be shown."""
-        view = self.view()
-        everything, beyond = (self._all(query)[0][0] for query in (tables.ALL_SCORES, tables.SHOWN_BEYOND))
-        shown = self._all(tables.SHOWN_SCORES)[0][0] if self._has_others(view) else everything
-        (failures, failed), (cells,) = self._all(tables.FAILED_SCORES)[0], self._all(tables.CELLS_IN_VIEW)[0]
-        done = shown - beyond - failed
-        cells_wanted, scores_wanted = view.trials * len(view.worlds), view.trials * view.scores_per_trial
-        return Counts(cells, cells_wanted, done, failed, scores_wanted, beyond=everything - failures - done)
-
-    def _has_others(self, view: View) -> bool:
-        """Whether there may be scores of learners or at sizes that are not shown."""
-        learners = {learner for (learner,) in self._all(tables.LEARNERS)}
-        return not (view.known_sizes and view.known_sizes <= view.sizes and learners <= set(view.learners))
+        """Count cells and scores."""
+        return count(self._all, self.view())
 
     def complete_cells(self, plan: Plan, retry_failed: bool = False) -> int:
         """Count the cells without missing scores."""
@@ -220,8 +208,7 @@ class Store:
         """Iterate over the rows of finished scores, with the columns of the view."""
         view = view or self.view()
         for table in self.tables(view):
-            named = {column: known[table[column]] for column, known in view.labels.items()}
-            yield from zip(*map(_listed, {**table, **named}.values()), strict=True)
+            yield from view.rows(table)
 
     def head(self) -> Head:
         """Return the experiment, its view and the environments."""
@@ -310,16 +297,3 @@ class Store:
         except BaseException:
             self.close()
             raise
-
-
-def _listed(column: NDArray[Any]) -> list[Any]:
-    """Values of a column, None where a number is missing."""
-    listed: list[Any] = column.tolist()
-    return [None if value != value else value for value in listed] if column.dtype == np.float64 else listed
-
-
-def _check_is_file(path: Path) -> None:
-    if path.is_dir():
-        raise StoreError(f"{path}: is a folder, not a store.")
-    if not path.is_file():
-        raise StoreError(f"{path}: there is no such file.")

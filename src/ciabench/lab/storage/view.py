@@ -155,6 +155,11 @@ class View:
         ]
         return dict(zip(self.columns, columns, strict=True))
 
+    def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
+        """Rows of a table, with names, and None where a number is missing."""
+        named = {column: known[table[column]] for column, known in self.labels.items()}
+        return zip(*map(_listed, {**table, **named}.values()), strict=True)
+
     def _shown(self, block: Block) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Positions of the scores that are shown, and of their learners among the names, in the order of the rows."""
         sizes, learners = _integers(block.scores[SIZE]), _integers(block.scores[LEARNER])
@@ -192,6 +197,12 @@ class View:
 
 def _integers(column: Row) -> NDArray[np.int64]:
     return floats(column).astype(np.int64)
+
+
+def _listed(column: NDArray[Any]) -> list[Any]:
+    """Values of a column, None where a number is missing."""
+    listed: list[Any] = column.tolist()
+    return [None if value != value else value for value in listed] if column.dtype == np.float64 else listed
 
 
 def _objects(values: list[Any]) -> NDArray[np.object_]:
