@@ -10,7 +10,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 # Tests and runs start many processes, each of which would otherwise compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help figures departures limit multiverse test tests lint soak bench reference docs dist test-lowest test-newest clean
+.PHONY: help figures departures limit averaging multiverse test tests lint soak bench reference docs dist test-lowest test-newest clean
 
 help:
 	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims, write its page"
@@ -65,7 +65,13 @@ departures: $(INSTALLED)
 limit: $(INSTALLED)
 	$(BIN)/ciabench run experiments/limit.toml --out results --jobs $(JOBS)
 	$(BIN)/python experiments/limit.py results/limit.db
-	$(BIN)/python experiments/renew_reference.py --experiments limit
+	$(MAKE) averaging
+	$(BIN)/python experiments/renew_reference.py --experiments limit averaging
+
+averaging: $(INSTALLED)
+	$(BIN)/ciabench run experiments/averaging.toml --out results --jobs $(JOBS)
+	$(BIN)/ciabench settle experiments/averaging.toml --out results --jobs $(JOBS) --budget 20min
+	$(BIN)/python experiments/averaging.py results/averaging.db --write misfits
 
 multiverse: $(INSTALLED)
 	$(BIN)/python experiments/multiverse.py --jobs $(JOBS)

@@ -31,7 +31,7 @@ from ciabench.findings.curves import worlds_of
 from ciabench.findings.selection import combined
 from ciabench.findings.statistics import Statistics, reference_findings
 from ciabench.findings.tester import REFERENCE as PACKAGE_DATA
-from ciabench.findings.tester import deciding
+from ciabench.findings.tester import deciding, trials_needed
 from ciabench.lab.storage.rows import read
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ ROWS = {
     "brown": 100,
     "departures": 500,
     "limit": 200,
+    "averaging": 100,
 }
 """Experiments, and how many of their first trials are committed as rows."""
 
@@ -203,11 +204,16 @@ def grids(worlds: pd.DataFrame) -> dict[str, paper.Grid]:
 def renew_claims(findings: list[Finding]) -> None:
     """Write the findings beside the rows, their verdicts into the package and into the README."""
     (REFERENCE / "claims.md").write_text(
-        f"{verdicts.to_markdown(findings)}\n{passing_table()}\n{trials_table()}", encoding="utf-8"
+        f"{at_the_budget(verdicts.to_markdown(findings))}\n{passing_table()}\n{trials_table()}", encoding="utf-8"
     )
     (REFERENCE / "claims.json").write_text(verdicts.to_json(findings), encoding="utf-8")
     (PACKAGE / PACKAGE_DATA).write_text(verdicts.to_reference(findings), encoding="utf-8")
     README.write_text(with_table(README.read_text(encoding="utf-8"), findings), encoding="utf-8")
+
+
+def at_the_budget(text: str) -> str:
+    """Text in which a verdict that is undecided is said to be so at the budget: the reference adds no more trials."""
+    return text.replace("undecided, leaning", "undecided at the budget, leaning")
 
 
 def passing_table() -> str:
@@ -259,10 +265,16 @@ def with_table(readme: str, findings: list[Finding]) -> str:
     for one in findings:
         best = deciding(one.evidence)
         number, interval = (f"{best.measured} ({best.statement})", best.interval) if best else (one.note, "")
-        cells = [one.id, one.claim, one.verdict, number, interval, *([shares.get(one.id, "")] if shares else [])]
+        cells = [one.id, one.claim, verdict_of(one), number, interval, *([shares.get(one.id, "")] if shares else [])]
         lines.append(f"| {' | '.join(cells)} |")
     table = "\n".join(["", *lines, "", ""])
     return f"{before}<!-- claims -->\n{table}<!-- /claims -->{after}"
+
+
+def verdict_of(finding: Finding) -> str:
+    """Verdict for the README; of an undecided claim also how many trials would decide it, were its estimates true."""
+    needed = trials_needed(finding.evidence) if finding.verdict.startswith("undecided") else None
+    return at_the_budget(finding.verdict) + (f"; about {needed:,} trials would decide" if needed else "")
 
 
 if __name__ == "__main__":

@@ -90,9 +90,8 @@ def test_without_results_a_name_means_the_reference_rows_and_says_so(empty_folde
     result = run("status", "spelling")
     assert "results/spelling.db does not exist; using the reference rows of spelling." in result.output
     assert "1080" in result.output.split("scores")[1]
-    averaging = run("status", "averaging")
-    assert averaging.exit_code == 2
-    assert "no reference rows of 'averaging'" in averaging.output
+    with pytest.raises(StoreError, match="no reference rows of 'mine', only of "):
+        shipped.reference("mine")
 
 
 def test_the_page_of_reference_rows_is_written_into_results_and_not_into_the_package(empty_folder):

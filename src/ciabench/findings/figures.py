@@ -1,5 +1,6 @@
 """Figures as files: every world alone, overviews of all, pairs of words; computes nothing but the layout."""
 
+import textwrap
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from io import BytesIO
@@ -16,7 +17,7 @@ from ciabench.findings import paper
 from ciabench.findings.curves import worlds_of
 from ciabench.findings.departure_figure import departure_table, departures_figure
 from ciabench.findings.digest import Digest, digest
-from ciabench.findings.limits import LIMIT, draw_losses, losses
+from ciabench.findings.limits import LIMIT, MOST_LOST, draw_losses, losses
 from ciabench.findings.looks import SCHEMES, STYLE, in_order, legend_entries, make_readable, scheme_of, shade
 from ciabench.findings.pairs import draw_pairs, pairs_size
 from ciabench.findings.panels import (
@@ -34,7 +35,7 @@ from ciabench.findings.paper import Grid
 from ciabench.findings.spelling import accuracies
 from ciabench.lab.storage.view import WORLD
 
-PANELS_IN_LINE = 4
+PANELS_IN_LINE, LETTERS_PER_INCH = 4, 16
 FORMATS = ("png", "svg", "pdf")
 DPI, MOST_PIXELS = 200, 30_000
 SAVED: dict[str, dict[str, Any]] = {
@@ -102,10 +103,11 @@ def losses_figure(found: pd.DataFrame, worlds: pd.DataFrame, learners: Sequence[
                 continue
             draw_losses(by_world[name], learners, ax)
             ax.set(ylabel=ax.get_ylabel() if place == 0 else "", xlabel="training examples")
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=min(len(labels), 5 * shape[1] // 2))
+    _add_legend(figure, axes[0][0].get_legend_handles_labels())
     words = "Grey: 1 − limit, what the sample costs. Bars: limit − T, what the method costs."
-    _add_caption(figure, f"{words} Means of {_counted(found['trials'])} trials.")
+    is_cut = (found["sample"] + found["method"].clip(lower=0) > MOST_LOST).any()
+    cut = f" Bars end at {MOST_LOST:g}, where T is −0.5." if is_cut else ""
+    _add_caption(figure, f"{words} Means of {_counted(found['trials'])} trials.{cut}")
     make_readable(figure)
     return figure
 
@@ -255,16 +257,18 @@ def _caption(curves: pd.DataFrame) -> str:
 def _counted(trials: "pd.Series[int]") -> str:
     """Number of trials, or the fewest and the most."""
     fewest, most = trials.min(), trials.max()
-    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
 def _add_caption(figure: Figure, text: str) -> None:
+    """Add small print below all panels, in as many lines as the figure's width needs."""
+    text = textwrap.fill(text, int(LETTERS_PER_INCH * figure.get_size_inches()[0]))
     figure.supxlabel(text, x=0.01, ha="left", fontsize="small", color=shade(scheme_of(figure.axes[0]), 70))
 
 
-def _add_legend(figure: Figure) -> None:
+def _add_legend(figure: Figure, entries: tuple[Sequence[Any], Sequence[str]] | None = None) -> None:
     """Add one legend above all panels, in as many lines as its names need."""
-    handles, names = legend_entries(figure.axes)
+    handles, names = entries or legend_entries(figure.axes)
     width = 0.7 + 0.09 * max(map(len, names))
     columns = max(1, min(len(names), int(figure.get_size_inches()[0] / width)))
     figure.legend(handles, names, loc="outside upper left", ncols=columns)

@@ -168,6 +168,11 @@ def deciding(evidence: Sequence[Evidence]) -> Evidence | None:
     return None
 
 
+def trials_needed(evidence: Sequence[Evidence]) -> int | None:
+    """Trials that would decide all undecided statements that trials can decide; None if there is no such statement."""
+    return max((one.trials_needed for one in evidence if one.trials_needed is not None), default=None)
+
+
 def _note(evidence: list[Evidence]) -> str:
     """What decided the verdict, in words."""
     for outcome, participle in DECIDING.items():
@@ -175,8 +180,8 @@ def _note(evidence: list[Evidence]) -> str:
         if culprits and outcome != "supports":
             found = f"{len(culprits)} of {_counted(len(evidence))} {participle}: "
             note = found + "; ".join(one.statement for one in culprits[:SHOWN_CULPRITS])
-            needed = [one.trials_needed for one in culprits if one.trials_needed is not None]
-            return f"{note}; at these estimates {max(needed):,} trials would decide" if needed else note
+            needed = trials_needed(culprits)
+            return f"{note}; at these estimates {needed:,} trials would decide" if needed else note
     return f"all {_counted(len(evidence))} hold" if len(evidence) > 1 else "its one statement holds"
 
 

@@ -60,7 +60,7 @@ def reference(name: str) -> "pd.DataFrame":
     Parameters
     ----------
     name : str
-        "paper", "omitted", "beyond", "spelling", "departures" or "limit".
+        "paper", "omitted", "larger", "beyond", "spelling", "brown", "departures", "limit" or "averaging".
 
     Returns
     -------

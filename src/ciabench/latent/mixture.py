@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
 from ciabench.latent.elementary import larger, log_positive
-from ciabench.latent.few import N_LINES, TOTAL, expect_alone
+from ciabench.latent.few import TOTAL, expect_alone, n_lines
 from ciabench.latent.gaussians import (
     MATRICES,
     VECTORS,
@@ -84,9 +84,9 @@ def make_work(problem: Problem, n_classes: int) -> Work:
         number_counts=n_patterns * n_classes * n_features,
         first_chances=BLOCK,
         scratch=MATRICES * n_matrix**2 + VECTORS * n_matrix,
-        block=N_LINES,
     )
-    return Work(features=np.empty((BLOCK, n_features)), table=np.empty((2, n_pieces)), **lines)
+    block = empty_lines(n_lines(others)).ravel()
+    return Work(block=block, features=np.empty((BLOCK, n_features)), table=np.empty((2, others * n_pieces)), **lines)
 
 
 @njit(**INNER, forceinline=True)
@@ -234,12 +234,12 @@ def expect_rows(problem: Problem, others: int, work: Work, total: Any, counting:
 def count_rows(problem: Problem, others: int, work: Work, total: Any, restarts: NDArray[np.intp]) -> Any:
     """As `expect_rows` with counting, of the lanes whose number in `restarts` is not negative.
 
-    If there is one such lane, for two classes and no numbers, the eight lanes are filled with rows instead.
+    If there is one such lane, and no numbers, the eight lanes are filled with rows instead.
     """
     n_running = 0
     for restart in restarts:
         n_running += restart >= 0
-    if n_running > 1 or others != 1 or problem.numbers.values.shape[1]:
+    if n_running > 1 or problem.numbers.values.shape[1]:
         return expect_rows(problem, others, work, total, True)
     store(work.block, TOTAL, total)
     work.piece_counts[:] = 0.0
