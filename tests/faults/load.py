@@ -27,10 +27,13 @@ SIZES = (10, 30, 100, 300, 1000)
 LEARNERS = ("first", "second", "third")
 GRID = [{"n": [10, 75], "k": [2, 3, 5], "b": 0.9}]
 WORLDS = 6
-BATCH = 100
+BATCH = 1_000
 STORES = 10
-MOST_GROWTH = 50
-"""Megabytes by which all processes together may grow between a tenth and the end of a run."""
+MOST_SECONDS, MOST_MEMORY = {"status": 2, "figures": 60}, 1_500
+"""Seconds of processor time that commands may take on the full store, and megabytes."""
+
+MOST_GROWTH = 0.05
+"""Share by which the memory of the driver, and that of all others, may grow between a tenth and the end of a run."""
 
 
 def filled(folder, cells, part=(1, 1)):
@@ -79,6 +82,10 @@ def measure_store(folder, cells):
         f"{name} {clock:.1f} s ({processor:.1f} s of processor time), {memory:.0f} MB"
         for name, (clock, processor, memory) in used.items()
     )
+    for name, most in MOST_SECONDS.items():
+        _, processor, memory = used[name]
+        assert processor < most, shown
+        assert memory < MOST_MEMORY, shown
     print(f"{cells:,} cells of 15 scores in one store: {shown}")
 
 
@@ -98,21 +105,32 @@ def measure_merge(folder, cells):
 
 def measure_leak(cells, workers):
     """Memory of the driver, and of its workers with their guards, after a tenth of the cells and after all."""
-    made = experiment(learners=["hostile:Majority"], sizes=[10], trials=cells // 2)
+    still = [{"use": "hostile:Still", "number": number} for number in range(2)]
+    made = experiment(learners=["hostile:Majority"], sizes=[2], trials=cells // 2, families=[], worlds=still)
     plan, found, clock = made.plan(), [], time.perf_counter()
     jobs = (Job(world, trial, plan.wanted(world)) for trial in range(cells // 2) for world in range(2))
     with pool(jobs=workers) as compute:
         every = chain.from_iterable(run_cells(plan, jobs, compute))
         for done, one in enumerate(every, start=1):
             assert one.error is None
+            assert one.scores[0].error is None
             if done in (cells // 10, cells):
-                found.append((memory(psutil.Process()), sum(map(memory, psutil.Process().children(recursive=True)))))
+                driver, *others = map(memory, everyone())
+                found.append((driver, sum(others)))
+        used = [sum(process.cpu_times()[:2]) for process in everyone()]
     (driver, others), (driver_later, others_later) = found
-    assert driver_later + others_later - driver - others < MOST_GROWTH, found
+    assert driver_later < driver * (1 + MOST_GROWTH), found
+    assert others_later < others * (1 + MOST_GROWTH), found
     print(
         f"{cells:,} cells with a no-op learner: driver {driver:.0f} MB after a tenth, {driver_later:.0f} MB at the "
-        f"end, workers and guards {others:.0f} MB, then {others_later:.0f} MB; {time.perf_counter() - clock:.0f} s"
+        f"end, workers and guards {others:.0f} MB, then {others_later:.0f} MB; "
+        f"{time.perf_counter() - clock:.0f} s, {sum(used):.0f} s of processor time"
     )
+
+
+def everyone():
+    """This process and all that it started."""
+    return [psutil.Process(), *psutil.Process().children(recursive=True)]
 
 
 def memory(process):

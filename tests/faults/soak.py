@@ -110,8 +110,8 @@ def plugins(folder):
 
 
 def load(folder):
-    """100,000 cells in one store."""
-    subprocess.run([sys.executable, HERE / "load.py", "store", folder, "100000"], check=True)
+    """A million cells in one store."""
+    subprocess.run([sys.executable, HERE / "load.py", "store", folder, "1000000"], check=True)
 
 
 def merge(folder):
@@ -120,8 +120,8 @@ def merge(folder):
 
 
 def leak(folder):
-    """Memory in 216,000 cells."""
-    subprocess.run([sys.executable, HERE / "load.py", "leak", "216000"], check=True)
+    """Memory in two million cells."""
+    subprocess.run([sys.executable, HERE / "load.py", "leak", "2000000"], check=True)
 
 
 PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, merge, leak)}

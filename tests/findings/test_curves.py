@@ -3,18 +3,26 @@ import pandas as pd
 import pytest
 
 from ciabench.errors import StoreError
-from ciabench.findings.curves import learning_curves, paired_differences, passing_sizes, worlds_of
+from ciabench.findings import curves
+from ciabench.findings.curves import (
+    curves_of,
+    learning_curves,
+    paired_differences,
+    passing_sizes,
+    summary,
+    worlds_of,
+)
 
 
 def test_curves_give_mean_error_pooled_ratio_and_headroom(made_rows):
     rows = made_rows({"EM": {10: 0.2, 100: 0.8}})
-    curves = learning_curves(rows).set_index("size")
+    found = learning_curves(rows).set_index("size")
     chosen = rows[rows["size"] == 100]
-    assert curves.loc[100, "t"] == pytest.approx(chosen["t"].mean())
-    assert curves.loc[100, "t_sem"] == pytest.approx(chosen["t"].std() / np.sqrt(200))
+    assert found.loc[100, "t"] == pytest.approx(chosen["t"].mean())
+    assert found.loc[100, "t_sem"] == pytest.approx(chosen["t"].std() / np.sqrt(200))
     gains, rooms = chosen["success"] - chosen["constant"], chosen["best"] - chosen["constant"]
-    assert curves.loc[100, "pooled"] == pytest.approx(gains.sum() / rooms.sum())
-    assert curves.loc[100, "headroom"] == pytest.approx(rooms.mean())
+    assert found.loc[100, "pooled"] == pytest.approx(gains.sum() / rooms.sum())
+    assert found.loc[100, "headroom"] == pytest.approx(rooms.mean())
 
 
 @pytest.mark.soak
@@ -75,3 +83,28 @@ def test_worlds_are_told_apart_by_name_and_keep_their_order(made_rows):
     assert (learning_curves(rows)["trials"] == 200).all()
     for table in (paired_differences(rows, "EM", "Winnow"), passing_sizes(rows, "EM", "Winnow")):
         assert table["world"].tolist() == names
+
+
+def test_the_delta_method_and_the_bootstrap_agree_on_the_pooled_ratio(made_rows, monkeypatch):
+    rows = made_rows({"EM": {10: 0.2, 100: 0.8}}, trials=2_000)
+    resampled = learning_curves(rows)
+    monkeypatch.setattr(curves, "MOST_RESAMPLED", 1_999)
+    monkeypatch.setattr(curves, "_draws", None)
+    found = learning_curves(rows)
+    width = resampled["pooled_high"] - resampled["pooled_low"]
+    for end in ("pooled_low", "pooled_high"):
+        assert ((found[end] - resampled[end]).abs() < 0.1 * width).all()
+    assert found.drop(columns=["pooled_low", "pooled_high"]).equals(
+        resampled.drop(columns=["pooled_low", "pooled_high"])
+    )
+
+
+@pytest.mark.parametrize("most", [10, 10_000])
+def test_curves_of_parts_are_those_of_all_rows(made_rows, monkeypatch, most):
+    monkeypatch.setattr(curves, "MOST_RESAMPLED", most)
+    rows = pd.concat([made_rows({"EM": {10: 0.2, 100: 0.8}, "COV": {10: 0.1}}, trials=40), made_rows({"EM": {10: 0.5}},
+                     trials=7, world="other")], ignore_index=True)  # fmt: skip
+    rows = rows.assign(limit_random=rows["t"] + 0.1, limit_truth=rows["t"].where(rows["trial"] % 2 == 0, rows["best"]))
+    rows.loc[rows["trial"] == 3, "t"] = np.nan
+    parts = [rows[rows["trial"] < 2], rows[(rows["trial"] >= 2) & (rows["trial"] < 25)], rows[rows["trial"] >= 25]]
+    pd.testing.assert_frame_equal(curves_of([summary(part) for part in parts]), learning_curves(rows))

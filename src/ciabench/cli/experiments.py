@@ -119,7 +119,7 @@ def paper(out: Path, jobs: int | None, trials: int | None) -> None:
     with written_whole(out / "limit.csv") as unfinished:
         limit.to_csv(unfinished, index=False)
     rows = combined([rows, limit])
-    results.draw(rows, out / "figures")
+    results.draw([rows], out / "figures")
     results.judge(rows, out / "claims.json", out / "claims.md")
     write_report([*stores, out / "limit.csv"], out / "report.html")
     if out / f"{TEXT}.db" not in stores:

@@ -3,7 +3,7 @@
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -28,10 +28,12 @@ def status(source: Path) -> None:
 
     SOURCE is a store or an exported table, or the name of an experiment that comes with ciabench.
     """
-    from ciabench.lab.storage.rows import is_table, read
+    from ciabench.lab.storage.export import is_table
     from ciabench.lab.storage.store import Store
 
     if is_table(source):
+        from ciabench.lab.storage.rows import read
+
         rows = read(source).rows
         click.echo(f"cells   {len(rows.drop_duplicates(['world', 'trial']))}")
         click.echo(f"scores  {len(rows)} done; a table does not list failed or missing scores")
@@ -88,7 +90,7 @@ def export(
     What is needed to reproduce and check it is written beside it, with the ending .json.
     """
     from ciabench.lab.storage import export as tables
-    from ciabench.lab.storage.rows import is_table
+    from ciabench.lab.storage.export import is_table
     from ciabench.lab.storage.store import Store
 
     if is_table(store):
@@ -123,7 +125,14 @@ def figures(sources: tuple[Path, ...], out: Path, y: str) -> None:
     SOURCES are stores or exported tables, or names of experiments that come with ciabench. Each figure is written as
     PNG, SVG and PDF, with its data as CSV.
     """
-    draw(combined_rows(sources, [y] if y in ("log_loss", "auc") else []), out, y)
+    from ciabench.findings.digest import MOST_SHOWN
+    from ciabench.lab.storage.export import is_table
+    from ciabench.lab.storage.rows import parts
+
+    if y == "t" and len(sources) == 1 and not is_table(sources[0]):
+        draw(parts(sources[0], MOST_SHOWN), out)
+    else:
+        draw([combined_rows(sources, [y] if y in ("log_loss", "auc") else [])], out, y)
 
 
 @main.command()
@@ -187,14 +196,15 @@ def combined_rows(sources: Sequence[Path], facts: Sequence[str] = ()) -> "pd.Dat
     return combined(read(source, facts).rows for source in sources)
 
 
-def draw(rows: "pd.DataFrame", folder: Path, y: str = "t") -> None:
-    """Write the figures of results, and report how many."""
+def draw(parts: "Iterable[pd.DataFrame]", folder: Path, y: str = "t") -> None:
+    """Write the figures of results whose rows come in parts, and report how many."""
     import matplotlib
 
     matplotlib.use("agg")
-    from ciabench.findings.figures import write_figures, write_measure
+    from ciabench.findings.digest import digest
+    from ciabench.findings.figures import write_digest, write_measure
 
-    written = write_figures(rows, folder) if y == "t" else write_measure(rows, folder, y)
+    written = write_digest(digest(parts), folder) if y == "t" else write_measure(next(iter(parts)), folder, y)
     n_figures = len({file.stem for file in written})
     click.echo(f"{folder}: {n_figures} figure{'s' * (n_figures > 1)}, as PNG, SVG and PDF, with the data as CSV.")
 

@@ -1,7 +1,7 @@
 """Rows of results → tidy curves, paired differences, and the sample sizes at which one learner overtakes another."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,11 +9,16 @@ from scipy import special
 
 from ciabench.arrays import Floats
 from ciabench.errors import StoreError
+from ciabench.findings.moments import joined_moments, joined_sums, moments, sums
 from ciabench.lab.storage.view import JUDGED, LABELS, MEASURES, STATED, WORLD
 
 CURVE = [WORLD, "learner"]
 POINT = [*CURVE, "size"]
+SUMMED = ["gain", "room", "gain gain", "gain room", "room room"]
 RESAMPLES = 1_000
+MOST_RESAMPLED = 10_000
+"""Trials of a point up to which the interval of its pooled ratio is a bootstrap interval."""
+
 MOST_COUNTS = 10_000_000
 """Maximum number of resampling counts held at a time: 80 MB."""
 
@@ -44,9 +49,9 @@ def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        world, learner, size, trials, t (mean), t_sem, pooled, pooled_low and pooled_high (95% bootstrap interval over
-        trials), success and success_sem, constant and headroom (means); where there is a limit also is_unmixed, whether
-        its chains disagree at this size.
+        world, learner, size, trials, t (mean), t_sem, pooled, pooled_low and pooled_high (95% interval: bootstrap over
+        trials, for more than 10,000 trials the delta method), success and success_sem, constant and headroom (means);
+        where there is a limit also is_unmixed, whether its chains disagree at this size.
 
     Examples
     --------
@@ -58,31 +63,68 @@ def learning_curves(rows: pd.DataFrame) -> pd.DataFrame:
            t  pooled  headroom
     0  0.625   0.667       0.3
     """
-    gains = rows.assign(gain=rows["success"] - rows["constant"], room=rows["best"] - rows["constant"])
-    groups = gains.assign(**{WORLD: _in_order(rows[WORLD])}).groupby(POINT, observed=True)
-    curves = groups.agg(
-        trials=("t", "size"),
-        t=("t", "mean"),
-        t_sem=("t", "sem"),
-        pooled=("gain", "sum"),
-        success=("success", "mean"),
-        success_sem=("success", "sem"),
-        constant=("constant", "mean"),
-        headroom=("room", "mean"),
+    return curves_of([summary(rows)])
+
+
+class Summary(NamedTuple):
+    """What learning curves are made of, by point.
+
+    Parameters
+    ----------
+    moments : DataFrame
+        Of T, success, constant and room and, where there is a limit, of what its chains differ by.
+    sums : DataFrame
+        Of gain = S_alg − S_const, of room = S_best − S_const, and of their products.
+    few : dict
+        Gain and room of every trial, of points that have few enough trials for a bootstrap.
+    """
+
+    moments: pd.DataFrame
+    sums: pd.DataFrame
+    few: dict[Any, Floats]
+
+
+def summary(rows: pd.DataFrame) -> Summary:
+    """Summarise some rows; `curves_of` makes the learning curves of one or more summaries."""
+    gain, room = rows["success"] - rows["constant"], rows["best"] - rows["constant"]
+    needed = rows[[*POINT, "t", "success", "constant"]].assign(
+        **{WORLD: _in_order(rows[WORLD]), "gain": gain, "room": room},
+        **{"gain gain": gain**2, "gain room": gain * room, "room room": room**2},
     )
-    pooled = curves["pooled"] / groups["room"].sum()
-    intervals = _pooled_intervals(group[["gain", "room"]].to_numpy() for _, group in groups)
-    curves = curves.assign(pooled=pooled, **intervals.set_index(curves.index))
+    measured = ["t", "success", "constant", "room"]
     if {"limit_random", "limit_truth"} <= set(rows):
-        curves = curves.assign(is_unmixed=_disagree(gains["limit_random"] - gains["limit_truth"], rows))
+        needed = needed.assign(apart=rows["limit_random"] - rows["limit_truth"])
+        measured.append("apart")
+    groups = needed.groupby(POINT, observed=True)
+    pairs = groups[["gain", "room"]]
+    few = {point: group.to_numpy() for point, group in pairs if len(group) <= MOST_RESAMPLED}
+    return Summary(moments(groups, measured), sums(groups, SUMMED), few)
+
+
+def curves_of(parts: Sequence[Summary]) -> pd.DataFrame:
+    """Learning curves of rows that were summarised in parts."""
+    means = joined_moments([part.moments for part in parts])
+    worlds = {world: place for place, world in enumerate(means.index.unique(WORLD))}
+    means = means.loc[sorted(means.index, key=lambda point: (worlds[point[0]], *point[1:]))]
+    summed = joined_sums([part.sums for part in parts]).loc[means.index]
+    ends = _delta_intervals(summed, means["trials"])
+    is_few = (means["trials"] <= MOST_RESAMPLED).to_numpy()
+    ends[is_few] = _resampled_intervals(
+        [np.concatenate([part.few[point] for part in parts if point in part.few]) for point in means.index[is_few]]
+    )
+    curves = means[["trials", "t", "t_sem"]].assign(
+        pooled=summed["gain"] / summed["room"],
+        success=means["success"],
+        success_sem=means["success_sem"],
+        constant=means["constant"],
+        headroom=means["room"],
+        pooled_low=ends[:, 0],
+        pooled_high=ends[:, 1],
+    )
+    if "apart" in means:
+        apart = means["apart"].abs()
+        curves = curves.assign(is_unmixed=(apart > UNMIXED) & (apart > 2 * means["apart_sem"]))
     return curves.reset_index().astype({WORLD: object})
-
-
-def _disagree(differences: "pd.Series[float]", rows: pd.DataFrame) -> "pd.Series[bool]":
-    """For every point, whether T of two halves of the limit's chains differs, by more than matters and than errors."""
-    groups = differences.groupby([_in_order(rows[WORLD]), rows["learner"], rows["size"]], observed=True)
-    mean = groups.mean().abs()
-    return (mean > UNMIXED) & (mean > 2 * groups.sem())
 
 
 def measured_curves(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -194,15 +236,23 @@ def _draws(trials: int, seed: int) -> Iterator[Floats]:
         yield rng.multinomial(trials, np.full(trials, 1 / trials), size).astype(np.float64)
 
 
-def _pooled_intervals(groups: Iterable[Floats]) -> pd.DataFrame:
-    """Bootstrap interval of Σ(S_alg − S_const) / Σ(S_best − S_const) for every group of (gain, room)."""
-    columns = list(groups)
+def _delta_intervals(summed: pd.DataFrame, trials: "pd.Series[int]") -> Floats:
+    """Interval of Σ(S_alg − S_const) / Σ(S_best − S_const) by the delta method, for every point."""
+    ratio = (summed["gain"] / summed["room"]).where(summed["room"] > 0)
+    squares = summed["gain gain"] - 2 * ratio * summed["gain room"] + ratio**2 * summed["room room"]
+    error = np.sqrt(squares.clip(lower=0) * trials / np.maximum(trials - 1, 1)) / summed["room"]
+    half = error * special.ndtri((1 + CONFIDENCE) / 2)
+    return np.stack([ratio - half, ratio + half], axis=1)
+
+
+def _resampled_intervals(columns: Sequence[Floats]) -> Floats:
+    """Bootstrap interval of the same ratio, for every point with (gain, room) of its trials."""
     intervals = np.empty((len(columns), 2))
     for trials in {len(values) for values in columns}:
         places = [place for place, values in enumerate(columns) if len(values) == trials]
         means = _resampled_means(np.hstack([columns[place] for place in places]), seed=trials)
         intervals[places] = [_ratio_interval(means[:, 2 * turn : 2 * turn + 2]) for turn in range(len(places))]
-    return pd.DataFrame(intervals, columns=["pooled_low", "pooled_high"])
+    return intervals
 
 
 def _ratio_interval(means: Floats) -> Floats:

@@ -15,9 +15,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from ciabench.errors import StoreError
 from ciabench.files import written_whole
 from ciabench.findings import paper
-from ciabench.findings.curves import learning_curves, worlds_of
+from ciabench.findings.curves import worlds_of
 from ciabench.findings.departure_figure import departure_table, departures_figure
-from ciabench.findings.departures import departures_of
+from ciabench.findings.digest import Digest, digest
 from ciabench.findings.limits import LIMIT, MOST_LOST, draw_losses, losses
 from ciabench.findings.looks import SCHEMES, STYLE, in_order, legend_entries, make_readable, scheme_of, shade
 from ciabench.findings.pairs import draw_pairs, pairs_size
@@ -33,7 +33,7 @@ from ciabench.findings.panels import (
     t_label,
 )
 from ciabench.findings.paper import Grid
-from ciabench.findings.spelling import accuracies, is_of_pair
+from ciabench.findings.spelling import accuracies
 from ciabench.lab.storage.view import WORLD
 
 PANELS_IN_LINE, LETTERS_PER_INCH = 4, 16
@@ -89,10 +89,10 @@ def overview(curves: pd.DataFrame, grid: Grid) -> Figure:
     return figure
 
 
-def losses_figure(found: pd.DataFrame, rows: pd.DataFrame) -> Figure:
+def losses_figure(found: pd.DataFrame, worlds: pd.DataFrame, learners: Sequence[str]) -> Figure:
     """Draw the `losses` of all worlds that have a limit: the paper's arranged as in the paper, the others below."""
     by_world = {str(world): own for world, own in found.groupby(WORLD, sort=False)}
-    lines = [line for grid in arrangements(worlds_of(rows).loc[list(by_world)]) for line in grid]
+    lines = [line for grid in arrangements(worlds.loc[list(by_world)]) for line in grid]
     shape = len(lines), max(map(len, lines))
     size = (4.4 * max(shape[1], 2), 2.8 * shape[0] + 0.7)
     figure, axes = plt.subplots(*shape, figsize=size, squeeze=False, sharey=True)
@@ -102,7 +102,7 @@ def losses_figure(found: pd.DataFrame, rows: pd.DataFrame) -> Figure:
             if name is None:
                 ax.set_axis_off()
                 continue
-            draw_losses(by_world[name], rows["learner"].unique(), ax)
+            draw_losses(by_world[name], learners, ax)
             ax.set(ylabel=ax.get_ylabel() if place == 0 else "", xlabel="training examples")
     _add_legend(figure, axes[0][0].get_legend_handles_labels())
     words = "Grey: 1 − limit, what the sample costs. Bars: limit − T, what the method costs."
@@ -117,8 +117,8 @@ def losses_images(rows: pd.DataFrame) -> dict[str, str]:
     """The figure of losses as images of a page; none without a limit."""
     if LIMIT not in set(rows["learner"]):
         return {}
-    found = losses(rows)
-    return page_images(lambda: losses_figure(found, rows))
+    found, worlds, learners = losses(rows), worlds_of(rows), rows["learner"].unique().tolist()
+    return page_images(lambda: losses_figure(found, worlds, learners))
 
 
 def page_images(draw: Callable[[], Figure]) -> dict[str, str]:
@@ -160,26 +160,29 @@ def write_figures(rows: pd.DataFrame, folder: str | Path) -> list[Path]:
     Pairs of words are drawn in one figure, `spelling`, departures from the binary model in another, `departures`, and
     what the sample and the method cost in a third, `losses`, if there is a limit.
     """
-    if rows.empty:
+    return write_digest(digest([rows]), folder)
+
+
+def write_digest(found: Digest, folder: str | Path) -> list[Path]:
+    """Write the figures of `write_figures`, of rows that came in parts."""
+    if found.curves.empty and found.pairs.empty:
         raise StoreError("no trial has finished yet, so there is nothing to draw.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    is_text = is_of_pair(rows)
     written: list[Path] = []
     with plt.style.context(["default", STYLE]):
-        if is_text.any():
-            measured = accuracies(rows[is_text])
+        if not found.pairs.empty:
+            measured = accuracies(found.pairs)
             figure, ax = plt.subplots(figsize=pairs_size(measured))
             draw_pairs(measured, ax)
             written += _save(figure, folder / "spelling", measured)
-        if not departures_of(rows).empty:
-            written += _save(departures_figure(rows), folder / "departures", departure_table(rows))
-        if LIMIT in set(rows["learner"]):
-            found = losses(rows)
-            written += _save(losses_figure(found, rows), folder / "losses", found)
-        if not is_text.all():
-            own = rows[~is_text]
-            written += write_curves(worlds_of(own), learning_curves(own), folder)
+        if not found.models.empty:
+            written += _save(departures_figure(found.models), folder / "departures", departure_table(found.models))
+        if not found.losses.empty:
+            figure = losses_figure(found.losses, found.worlds, found.learners)
+            written += _save(figure, folder / "losses", found.losses)
+        if not found.curves.empty:
+            written += write_curves(found.worlds, found.curves, folder)
     return written
 
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from ciabench.errors import ParameterError, StoreError
 from ciabench.findings.looks import REFERENCES, dress, in_order, make_readable, plain, scheme_of, shade, style
+from ciabench.findings.moments import joined_moments, moments
 from ciabench.findings.panels import put_title
 from ciabench.findings.selection import Data
 from ciabench.findings.statements import Statement
@@ -55,14 +56,22 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
       learner  sample  method
     0      EM    0.25    0.25
     """
+    return joined_losses([loss_moments(rows)])
+
+
+def loss_moments(rows: pd.DataFrame) -> pd.DataFrame:
+    """Moments of both costs; `joined_losses` joins those of rows that come in parts."""
     limit = rows[rows["learner"] == LIMIT].set_index([WORLD, "size", "trial"])["t"].rename(LIMIT)
     if limit.empty:
         raise StoreError('the rows have no limit; ask for it with references = ["limit"].')
     paired = rows[~rows["learner"].isin(REFERENCES)].join(limit, on=[WORLD, "size", "trial"], how="inner")
-    parts = paired.assign(sample=1 - paired[LIMIT], method=paired[LIMIT] - paired["t"])
-    groups = parts.groupby([WORLD, "learner", "size"], sort=False)
-    found = groups.agg(trials=("t", "size"), sample=("sample", "mean"), method=("method", "mean"))
-    return found.assign(method_sem=groups["method"].sem()).reset_index()
+    costs = paired.assign(sample=1 - paired[LIMIT], method=paired[LIMIT] - paired["t"])
+    return moments(costs.groupby([WORLD, "learner", "size"], sort=False, observed=True), ["sample", "method"])
+
+
+def joined_losses(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Losses of rows that come in parts."""
+    return joined_moments(parts)[["trials", "sample", "method", "method_sem"]].reset_index()
 
 
 def plot_losses(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:

@@ -6,12 +6,13 @@ editable installation finds them in the checkout.
 
 from functools import cache
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 import ciabench
 from ciabench.errors import StoreError
-from ciabench.lab.storage.rows import read
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PACKAGE = Path(ciabench.__file__).parent
 HOMES = {"experiments": Path("experiments"), "reference": Path("results") / "reference"}
@@ -53,7 +54,7 @@ def is_reference(table: Path) -> bool:
     return table.resolve().parent == reference_folder().resolve()
 
 
-def reference(name: str) -> pd.DataFrame:
+def reference(name: str) -> "pd.DataFrame":
     """Reference rows of an experiment that comes with ciabench.
 
     Parameters
@@ -72,6 +73,8 @@ def reference(name: str) -> pd.DataFrame:
     >>> rows.query("n == 10 and k == 2 and size == 100").groupby("learner")["t"].mean().round(1).to_dict()
     {'COV': 0.6, 'EM': 0.7, 'Winnow': 0.5}
     """
+    from ciabench.lab.storage.rows import read
+
     return read(reference_table(name)).rows
 
 

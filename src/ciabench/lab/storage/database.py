@@ -29,7 +29,6 @@ from ciabench.lab.storage.tables import (
 )
 
 Row = tuple[Any, ...]
-Checksums = dict[int, int]
 
 HEAD_KEY = 0
 """Key of the checksum of experiment, worlds and learners."""
@@ -57,6 +56,14 @@ def connect(path: Path, writable: bool) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
     return connection
+
+
+def check_is_file(path: Path) -> None:
+    """Refuse a path at which there is no file."""
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder, not a store.")
+    if not path.is_file():
+        raise StoreError(f"{path}: there is no such file.")
 
 
 def settle(connection: sqlite3.Connection) -> None:
@@ -126,30 +133,14 @@ def check_kind(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreError(f"{path}: is damaged; its tables are not those of ciabench.")
 
 
-def check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a store that is not intact."""
-    sums = check_pages(connection, path)
-    for (cell,) in connection.execute("SELECT id FROM cell").fetchall():
-        read_cell(connection, path, cell, sums)
-
-
-def check_pages(connection: sqlite3.Connection, path: Path) -> Checksums:
-    """Return the checksums; refuse a store that SQLite finds damaged, or that lacks a cell or a checksum."""
+def check_pages(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a store that SQLite finds damaged, or that lacks a cell or a checksum."""
     (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
         raise StoreError(f"{path}: is damaged; {' '.join(found.split())}.")
     check_head(connection, path)
     if connection.execute(UNMATCHED, (HEAD_KEY,)).fetchone() != (0,):
         raise StoreError(f"{path}: is damaged; a cell or its checksum is missing.")
-    return dict(connection.execute("SELECT cell, value FROM checksum").fetchall())
-
-
-def read_cell(connection: sqlite3.Connection, path: Path, cell: int, sums: Checksums) -> tuple[Row, list[Row]]:
-    """Columns `CELL` of a cell and `SCORES` of its scores, verified by their checksum."""
-    values, scores = _columns(connection, cell)
-    if sums[cell] != checksum(values, scores):
-        raise StoreError(f"{path}: is damaged; the checksum of trial {values[2]} is wrong.")
-    return values, scores
 
 
 def check_head(connection: sqlite3.Connection, path: Path) -> None:

@@ -18,6 +18,11 @@ from ciabench.lab.storage.view import View
 Format = Literal["csv", "json", "parquet"]
 
 
+def is_table(path: Path) -> bool:
+    """Whether a path names an exported table that can be read, rather than a store."""
+    return path.name.endswith((".csv", ".csv.gz"))
+
+
 def export(store: Store, form: Format, path: Path, timings: bool = True, view: View | None = None) -> None:
     """Write a table, completely or not at all, compressed if its name ends in `.gz`.
 

@@ -13,7 +13,8 @@ from typing import Any
 from ciabench.errors import StoreError
 from ciabench.files import written_whole
 from ciabench.lab.storage import tables
-from ciabench.lab.storage.database import check_whole, connect, seal_cells, seal_head, settle, store_errors
+from ciabench.lab.storage.blocks import check_whole
+from ciabench.lab.storage.database import connect, seal_cells, seal_head, settle, store_errors
 from ciabench.lab.storage.records import Counts, Head
 from ciabench.lab.storage.store import Store
 from ciabench.seeds import canonical
@@ -142,7 +143,8 @@ def _put_head(connection: sqlite3.Connection, head: Head, name: str) -> None:
     offered = connection.execute(tables.OFFERED).fetchall()
     n_learners = len(learners - references) * len(view["worlds"])
     n_references = sum((world, one) in offered for world in view["worlds"] for one in references)
-    view = {**view, "scores_per_trial": (n_learners + n_references) * len(view["sizes"])}
+    view["scores_per_trial"] = (n_learners + n_references) * len(view["sizes"])
+    view["known_sizes"] = _union([view["sizes"], *connection.execute(tables.SIZES)])
     values = {"seed": spec["seed"], "spec": canonical(spec), "view": canonical(view)}
     connection.execute(tables.PUT_EXPERIMENT, {**values, "environments": canonical(head.environments)})
     seal_head(connection)

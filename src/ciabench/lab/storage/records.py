@@ -98,21 +98,24 @@ Score = tuple[int | None, int, bool, float | None, float | None, float | None, f
 def cell_record(world_id: int, cell: CellOutcome) -> CellRecord:
     """Record of a cell."""
     error, best, constant = cell.error or "", cell.best, cell.constant
-    best, constant = best if best == best else None, constant if constant == constant else None
+    best, constant = ((one or 0.0) if one == one else None for one in (best, constant))
     return CellRecord(world_id, cell.trial, best, constant, not error, cell.seconds, error, cell.facts)
 
 
 def score_records(learners: Sequence[int | None], scores: Sequence[ScoreOutcome]) -> list[Score]:
-    """Records of scores, given the row id of each entrant; SQLite has no NaN, the only number that is not itself."""
+    """Records of scores, given the row id of each entrant.
+
+    SQLite has no −0, which would come back as 0, and no NaN, the only number that is not itself.
+    """
     return [
         (
             learners[entrant],
             size,
             not error,
-            success if success == success else None,
-            t if t == t else None,
-            t_error if t_error == t_error else None,
-            fit_seconds if fit_seconds == fit_seconds else None,
+            (success or 0.0) if success == success else None,
+            (t or 0.0) if t == t else None,
+            (t_error or 0.0) if t_error == t_error else None,
+            (fit_seconds or 0.0) if fit_seconds == fit_seconds else None,
             error or "",
             facts,
         )

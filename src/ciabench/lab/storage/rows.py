@@ -6,9 +6,8 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ciabench.errors import StoreError
+from ciabench.lab.storage.export import is_table
 from ciabench.lab.storage.records import Counts, Failure
 from ciabench.lab.storage.store import Store
-from ciabench.lab.storage.view import JUDGED, LABELS, MEASURES, STATED, WORLD
+from ciabench.lab.storage.view import JUDGED, LABELS, MEASURES, STATED, WORLD, Table, View
 from ciabench.seeds import digest
 
 INTEGERS = ["trial", "size"]
@@ -29,8 +29,8 @@ NUMBERS = [*MEASURES, *STATED, *JUDGED]
 KINDS: dict[str, type] = {**dict.fromkeys(INTEGERS, np.int64), **dict.fromkeys(NUMBERS, np.float64)}
 """Types of the numeric columns that tables have."""
 
-CHUNK = 2_000
-"""Rows converted to columns at a time."""
+ROWS_OF_PART = 100_000
+"""Rows from which on a part ends."""
 
 Source = str | Path | pd.DataFrame
 
@@ -76,34 +76,62 @@ def read(source: Source, facts: Sequence[str] = ()) -> Reading:
         return Reading(frame(store, facts), store.provenance(), list(store.failures()), store.counts())
 
 
-def is_table(path: Path) -> bool:
-    """Whether a path names an exported table that can be read, rather than a store."""
-    return path.name.endswith((".csv", ".csv.gz"))
-
-
 def frame(store: Store, facts: Sequence[str] = ()) -> pd.DataFrame:
-    """Rows of a store as a DataFrame, built in less memory than a list of rows takes; facts become further columns."""
+    """Rows of a store as a DataFrame; facts become further columns."""
     view = replace(store.view(), facts=tuple(facts))
-    rows, columns = store.rows(view), view.columns
-    parts: dict[str, list[NDArray[Any]]] = {column: [np.empty(0, KINDS.get(column, object))] for column in columns}
+    columns = _joined(view, list(store.tables(view)), store.path)
+    names = {column: known[columns[column]] for column, known in view.labels.items()}
+    return _table({**columns, **names}, store.path)
+
+
+def parts(path: Path, whole: int) -> Iterator[pd.DataFrame]:
+    """Rows of a store, some at a time, with names as categories.
+
+    Every trial is in one part, and so is a world of up to `whole` trials.
+    """
+    with Store(path) as store:
+        view = store.view()
+        for tables in _portions(store.tables(view), whole):
+            columns = _joined(view, tables, path)
+            names = {
+                name: pd.Categorical.from_codes(columns[name], pd.Index(known)) for name, known in view.labels.items()
+            }
+            yield _table({**columns, **names}, path)
+
+
+def _portions(tables: Iterable[Table], whole: int) -> Iterator[list[Table]]:
+    """Tables that make a part each; one may be empty if there are no rows."""
+    portion: list[Table] = []
+    n_rows, n_trials, world = 0, 0, -1
+    for table in tables:
+        is_same = table[WORLD][0] == world
+        if n_rows >= ROWS_OF_PART and (n_trials > whole or not is_same):
+            yield portion
+            portion, n_rows, n_trials = [], 0, 0
+        portion.append(table)
+        world, n_rows = table[WORLD][0], n_rows + len(table["trial"])
+        n_trials = n_trials * is_same + np.unique(table["trial"]).size
+    yield portion
+
+
+def _joined(view: View, tables: list[Table], path: Path) -> dict[str, Any]:
+    """Columns of several tables, in one piece each; the tables are emptied, to save memory."""
+    empty: dict[str, NDArray[Any]] = {column: np.empty(0, KINDS.get(column, object)) for column in view.columns}
+    empty |= dict.fromkeys(view.labels, np.empty(0, np.int64))
     try:
-        while chunk := list(islice(rows, CHUNK)):
-            for column, values in zip(columns, zip(*chunk, strict=True), strict=True):
-                parts[column].append(_column(values, KINDS.get(column, object)))
-        table = pd.DataFrame({column: np.concatenate(parts.pop(column)) for column in columns}, copy=False)
+        return {
+            column: np.concatenate([nothing, *(table.pop(column) for table in tables)]).astype(nothing.dtype)
+            for column, nothing in empty.items()
+        }
     except (TypeError, ValueError, OverflowError) as error:
-        raise StoreError(f"{store.path}: is damaged; a value has the wrong type.") from error
+        raise StoreError(f"{path}: is damaged; a value has the wrong type.") from error
+
+
+def _table(columns: dict[str, Any], path: Path) -> pd.DataFrame:
+    """Columns as a table, parameters of worlds with the types of their values."""
+    table = pd.DataFrame(columns, copy=False)
     parameters = [column for column in columns if column not in (*LABELS, *NUMBERS)]
-    return checked(table.assign(**{column: table[column].infer_objects() for column in parameters}), str(store.path))
-
-
-def _column(values: tuple[Any, ...], kind: type) -> NDArray[Any]:
-    """Values as an array; objects stay as they are."""
-    if kind is not object:
-        return np.array(values, kind)
-    column = np.empty(len(values), object)
-    column[:] = values
-    return column
+    return checked(table.assign(**{column: table[column].infer_objects() for column in parameters}), str(path))
 
 
 def spec_of(path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ store has beyond the file is kept.
 """
 
 import json
+import struct
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -16,15 +17,16 @@ from ciabench.errors import StoreError
 from ciabench.lab.plan.outcome import CellOutcome
 from ciabench.lab.plan.plan import Entrant, Job, Plan
 from ciabench.lab.storage import tables
+from ciabench.lab.storage.blocks import blocks, check_whole
+from ciabench.lab.storage.counting import count
 from ciabench.lab.storage.database import (
     check_head,
+    check_is_file,
     check_kind,
     check_pages,
-    check_whole,
     checksum,
     connect,
     has_tables,
-    read_cell,
     seal_cells,
     seal_head,
     settle,
@@ -42,7 +44,7 @@ from ciabench.lab.storage.records import (
     score_records,
     world_values,
 )
-from ciabench.lab.storage.view import View, view_of
+from ciabench.lab.storage.view import Table, View, view_of
 from ciabench.seeds import canonical, digest
 from ciabench.world.base import World
 
@@ -60,7 +62,7 @@ class Store:
         self.path = Path(path)
         self._lock: Lock | None = None
         with store_errors(self.path):
-            _check_is_file(self.path)
+            check_is_file(self.path)
             self._connection = connect(self.path, writable=False)
         with self._closed_on_error():
             self._connection.execute("BEGIN")
@@ -76,7 +78,7 @@ class Store:
         with store_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists():
-                _check_is_file(self.path)
+                check_is_file(self.path)
             self._lock = Lock(self.path)
         try:
             with store_errors(self.path):
@@ -117,7 +119,7 @@ class Store:
         """Return a view of everything kept."""
         worlds = self._all("SELECT id, name, parameters FROM world")
         learners = self._all("SELECT id, name FROM learner")
-        sizes = [size for (size,) in self._all("SELECT DISTINCT size FROM score ORDER BY size")]
+        sizes = [size for (size,) in self._all(tables.SIZES)]
         trials = self._all("SELECT coalesce(max(trial) + 1, 0) FROM cell")[0][0]
         return View.of_everything(worlds, learners, sizes, trials)
 
@@ -170,9 +172,7 @@ class Store:
 
     def counts(self) -> Counts:
         """Count cells and scores."""
-        view = self.view()
-        cells, done, failed, beyond = self._all(tables.COUNTS)[0]
-        return Counts(cells, view.trials * len(view.worlds), done, failed, view.trials * view.scores_per_trial, beyond)
+        return count(self._all, self.view())
 
     def complete_cells(self, plan: Plan, retry_failed: bool = False) -> int:
         """Count the cells without missing scores."""
@@ -186,22 +186,30 @@ class Store:
         """Iterate over failures, with their causes."""
         return map(Failure._make, self._all(tables.FAILURES))
 
-    def rows(self, view: View | None = None) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the rows of finished scores, with the columns of the view, always in the same order.
+    def tables(self, view: View) -> Iterator[Table]:
+        """Iterate over finished scores, as columns of the rows of some cells at a time, always in the same order.
 
         The file is checked first, and each cell as it is read: a damaged store is refused.
         """
-        view = view or self.view()
         with store_errors(self.path):
             if not self._connection.in_transaction:
                 self._connection.execute("BEGIN")
-            sums = check_pages(self._connection, self.path)
-            for world in view.worlds:
-                for (cell,) in self._connection.execute(tables.CELLS, (world.id,)):
-                    values, scores = read_cell(self._connection, self.path, cell, sums)
-                    for row in view.rows(world, values, scores):  # noqa: UP028
-                        yield row  # with `yield from`, a reader that stops early would close the cursor after the store
+            check_pages(self._connection, self.path)
+            for place, world in enumerate(view.worlds):
+                for block in blocks(self._connection, self.path, world.id):
+                    try:
+                        table = view.table(place, block)
+                    except (TypeError, ValueError, OverflowError, struct.error) as error:
+                        raise StoreError(f"{self.path}: is damaged; a value has the wrong type.") from error
+                    if table["trial"].size:
+                        yield table
             self._connection.execute("COMMIT")
+
+    def rows(self, view: View | None = None) -> Iterator[tuple[Any, ...]]:
+        """Iterate over the rows of finished scores, with the columns of the view."""
+        view = view or self.view()
+        for table in self.tables(view):
+            yield from view.rows(table)
 
     def head(self) -> Head:
         """Return the experiment, its view and the environments."""
@@ -248,10 +256,11 @@ class Store:
         return int(self._connection.execute(tables.FIND_LEARNER, values).fetchone()[0])
 
     def _put_experiment(self, spec: Spec, plan: Plan, environments: list[dict[str, Any]]) -> None:
+        sizes = [size for (size,) in self._all(tables.SIZES)]
         values = {
             "seed": plan.seed,
             "spec": canonical(spec),
-            "view": canonical(view_of(plan, self._worlds, self._learners)),
+            "view": canonical(view_of(plan, self._worlds, self._learners, sizes)),
             "environments": canonical(environments),
         }
         self._connection.execute(tables.PUT_EXPERIMENT, values)
@@ -289,10 +298,3 @@ class Store:
         except BaseException:
             self.close()
             raise
-
-
-def _check_is_file(path: Path) -> None:
-    if path.is_dir():
-        raise StoreError(f"{path}: is a folder, not a store.")
-    if not path.is_file():
-        raise StoreError(f"{path}: there is no such file.")

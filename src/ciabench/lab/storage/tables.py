@@ -74,16 +74,32 @@ IN_VIEW = """
     AND world IN (SELECT value FROM experiment, json_each(view, '$.worlds'))"""
 """Condition that the experiment file asks for a cell."""
 
-SCORE_IN_VIEW = f"""{IN_VIEW}
-    AND size IN (SELECT value FROM experiment, json_each(view, '$.sizes'))
-    AND learner IN (SELECT value FROM experiment, json_each(view, '$.learners.ids'))"""  # made of constants  # nosec B608
+IS_SHOWN = """
+    size IN (SELECT value FROM experiment, json_each(view, '$.sizes'))
+    AND learner IN (SELECT value FROM experiment, json_each(view, '$.learners.ids'))"""
+"""Condition that the experiment file asks for a score if it asks for its cell."""
 
-COUNTS = f"""
-    SELECT (SELECT count(*) FROM cell WHERE {IN_VIEW}),
-        count(*) FILTER (WHERE score.state = 'done' AND {SCORE_IN_VIEW}),
-        count(*) FILTER (WHERE score.state = 'failed' AND {SCORE_IN_VIEW}),
-        count(*) FILTER (WHERE score.state = 'done' AND NOT ({SCORE_IN_VIEW}))
-    FROM score JOIN cell ON cell.id = score.cell"""  # made of constants  # nosec B608
+SCORE_IN_VIEW = f"{IN_VIEW} AND {IS_SHOWN}"
+
+CELLS_IN_VIEW = f"SELECT count(*) FROM cell WHERE {IN_VIEW}"  # made of constants  # nosec B608
+
+ALL_SCORES = "SELECT count(*) FROM score"
+
+SHOWN_SCORES = f"SELECT count(*) FROM score WHERE {IS_SHOWN}"  # made of constants  # nosec B608
+
+SHOWN_BEYOND = f"""
+    SELECT count(*) FROM cell CROSS JOIN score ON score.cell = cell.id
+    WHERE NOT ({IN_VIEW}) AND {IS_SHOWN}"""  # made of constants  # nosec B608
+"""Number of scores that count among `SHOWN_SCORES` although the experiment file does not ask for their cells."""
+
+FAILED_SCORES = f"""
+    SELECT count(*), count(*) FILTER (WHERE {SCORE_IN_VIEW})
+    FROM score INDEXED BY failed_score CROSS JOIN cell ON cell.id = score.cell
+    WHERE score.state = 'failed'"""  # made of constants  # nosec B608
+
+SIZES = "SELECT DISTINCT size FROM score ORDER BY size"
+
+LEARNERS = "SELECT id FROM learner"
 
 COMPLETE_CELLS = f"""
     SELECT count(*) FROM (
@@ -92,31 +108,63 @@ COMPLETE_CELLS = f"""
         GROUP BY cell.id HAVING count(*) = ?)"""  # made of constants  # nosec B608
 
 FAILURES = f"""
-    SELECT world.name, trial, NULL, NULL, cell.error FROM cell JOIN world ON world.id = cell.world
+    SELECT world.name, trial, NULL, NULL, cell.error
+    FROM cell INDEXED BY failed_cell CROSS JOIN world ON world.id = cell.world
     WHERE cell.state = 'failed' AND {IN_VIEW}
     UNION ALL
     SELECT world.name, trial, size, learner.name, score.error
-    FROM score JOIN cell ON cell.id = score.cell JOIN world ON world.id = cell.world
-    JOIN learner ON learner.id = score.learner
+    FROM score INDEXED BY failed_score CROSS JOIN cell ON cell.id = score.cell
+    CROSS JOIN world ON world.id = cell.world CROSS JOIN learner ON learner.id = score.learner
     WHERE score.state = 'failed' AND cell.state = 'done' AND {SCORE_IN_VIEW}
     ORDER BY 1, 2, 3, 4"""  # made of constants  # nosec B608
 
 HEAD = ("SELECT * FROM experiment", "SELECT * FROM world ORDER BY id", "SELECT * FROM learner ORDER BY id")
 """Queries whose results the checksum of cell 0 covers."""
 
-# The columns of both queries are those that `PUT_CELL` and `PUT_SCORE` write, in their order.
-CELLS = "SELECT id FROM cell WHERE world = ? ORDER BY trial"
+# The columns of cells and of scores are those that `PUT_CELL` and `PUT_SCORE` write, in their order.
+CELL_COLUMNS = (
+    "id",
+    "world",
+    "trial",
+    "best",
+    "constant",
+    "cell.state = 'done'",
+    "seconds",
+    "coalesce(cell.error, '')",
+    "coalesce(cell.facts, '')",
+)
 
-CELL = """
-    SELECT id, world, trial, best, constant, state = 'done', seconds, coalesce(error, ''), coalesce(facts, '')
-    FROM cell WHERE id = ?"""
+SCORE_COLUMNS = (
+    "learner",
+    "size",
+    "score.state = 'done'",
+    "success",
+    "t",
+    "t_error",
+    "fit_seconds",
+    "coalesce(score.error, '')",
+    "coalesce(score.facts, '')",
+)
 
-SCORES = """
-    SELECT learner, size, state = 'done', success, t, t_error, fit_seconds, coalesce(error, ''), coalesce(facts, '')
-    FROM score WHERE cell = ? ORDER BY size, learner"""
+_CELL, _SCORE = ", ".join(CELL_COLUMNS), ", ".join(SCORE_COLUMNS)
+
+CELL = f"SELECT {_CELL} FROM cell WHERE id = ?"  # made of constants  # nosec B608
+
+SCORES = f"SELECT {_SCORE} FROM score WHERE cell = ? ORDER BY size, learner"  # made of constants  # nosec B608
+
+CELLS = f"""
+    SELECT {_CELL}, value FROM cell JOIN checksum ON checksum.cell = id
+    WHERE world = ? ORDER BY trial"""  # made of constants  # nosec B608
+"""All cells of a world, and their checksums."""
+
+SCORES_OF_TRIALS = f"""
+    SELECT id, {_SCORE} FROM cell JOIN score ON score.cell = id
+    WHERE world = ? AND trial BETWEEN ? AND ? ORDER BY trial, size, learner"""  # made of constants  # nosec B608
+
+WORLDS = "SELECT DISTINCT world FROM cell"
 
 N_NUMBERS = 7
-"""Columns of `CELL` and of `SCORES` that hold numbers; the others hold text."""
+"""Columns of cells and of scores that hold numbers; the others hold text."""
 
 UNMATCHED = """
     SELECT (SELECT count(*) FROM cell LEFT JOIN checksum ON checksum.cell = cell.id WHERE value IS NULL)

@@ -6,8 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ciabench.lab.plan.learner import check_name
 from ciabench.lab.plan.plan import Plan
+from ciabench.lab.storage.blocks import TRIAL, Block, floats
+from ciabench.lab.storage.database import Row
+from ciabench.lab.storage.tables import SCORE_COLUMNS
 
 WORLD = "world"
 LABELS = [WORLD, "trial", "size", "learner"]
@@ -26,6 +32,13 @@ STATED = {
 
 JUDGED = ["log_loss", "auc"]
 """Columns on request: facts that judges of held-out rows state about a score."""
+
+LEARNER, SIZE, IS_DONE, FACTS = 0, 1, 2, len(SCORE_COLUMNS) - 1
+"""Positions of columns of the scores of a block."""
+
+
+Table = dict[str, NDArray[Any]]
+"""Columns of some rows; positions of names in place of worlds and learners."""
 
 
 class StoredWorld(NamedTuple):
@@ -53,6 +66,8 @@ class View:
         Scores wanted in one trial of every world together.
     facts : tuple of str
         Facts of the scores that are shown as further columns.
+    known_sizes : set of int
+        Sizes that the store may have scores at; empty if that was not recorded.
     """
 
     worlds: list[StoredWorld]
@@ -61,6 +76,7 @@ class View:
     trials: int
     scores_per_trial: int = 0
     facts: tuple[str, ...] = ()
+    known_sizes: frozenset[int] = frozenset()
 
     @classmethod
     def read(cls, view: dict[str, Any], worlds: Sequence[tuple[int, str, str]]) -> "View":
@@ -70,7 +86,8 @@ class View:
         for row, name in zip(view["learners"]["ids"], view["learners"]["names"], strict=True):
             learners.setdefault(row, []).append(name)
         chosen = [known[row] for row in view["worlds"]]
-        return cls(chosen, learners, frozenset(view["sizes"]), view["trials"], view["scores_per_trial"])
+        sizes, known_sizes = (frozenset(view.get(name, ())) for name in ("sizes", "known_sizes"))
+        return cls(chosen, learners, sizes, view["trials"], view["scores_per_trial"], known_sizes=known_sizes)
 
     @classmethod
     def of_everything(
@@ -101,8 +118,8 @@ class View:
     @property
     def stated(self) -> dict[str, int]:
         """Facts that references state, and the row id of the reference."""
-        by_name = {name: row for row, names in self.learners.items() for name in names}
-        return {fact: by_name[reference] for fact, reference in STATED.items() if reference in by_name}
+        known = self._by_name
+        return {fact: known[reference] for fact, reference in STATED.items() if reference in known}
 
     @property
     def columns(self) -> list[str]:
@@ -111,42 +128,94 @@ class View:
         named = [f"world_{name}" if name in taken else name for name in self.parameters]
         return [WORLD, *named, *LABELS[1:], *self.stated, *MEASURES, *self.facts]
 
-    def rows(
-        self, world: StoredWorld, cell: Sequence[Any], scores: Sequence[Sequence[Any]]
-    ) -> Iterator[tuple[Any, ...]]:
-        """Rows of one cell, by size and learner."""
-        _, _, trial, best, constant, *_ = cell
-        if trial >= self.trials:
-            return
-        labels = (world.name, *(world.parameters.get(name) for name in self.parameters), trial)
-        stated = self._stated_in(scores)
-        shown = [
-            (size, name, *stated[size], success, best, constant, t, t_error, fit_seconds, *self._chosen(facts))
-            for learner, size, is_done, success, t, t_error, fit_seconds, _, facts in scores
-            if is_done and size in self.sizes
-            for name in self.learners.get(learner, ())
+    @property
+    def labels(self) -> dict[str, NDArray[np.object_]]:
+        """Names of the worlds, in order, and of the learners, sorted, by the column that holds their positions."""
+        return {WORLD: _objects([world.name for world in self.worlds]), "learner": _objects(sorted(self._by_name))}
+
+    @property
+    def _by_name(self) -> dict[str, int]:
+        """Row ids of the learners by name."""
+        return {name: row for row, names in self.learners.items() for name in names}
+
+    def table(self, place: int, block: Block) -> Table:
+        """Columns of the rows of some cells of the world at this place, by trial, size and learner."""
+        places, learners = self._shown(block)
+        owners, sizes = block.owners[places], _integers(block.scores[SIZE])[places]
+        trials, (best, constant) = _integers(block.cells[TRIAL])[owners], map(floats, block.cells[3:5])
+        success, t, t_error, fit_seconds = (floats(column)[places] for column in block.scores[3:7])
+        known = self.worlds[place].parameters
+        columns = [
+            np.full(places.size, place),
+            *(_objects([known.get(name)] * places.size) for name in self.parameters),
+            *(trials, sizes, learners),
+            *self._stated_in(block, owners, sizes),
+            *(success, best[owners], constant[owners], t, t_error, fit_seconds),
+            *self._chosen(block, places),
         ]
-        for row in sorted(shown, key=lambda row: row[:2]):
-            yield (*labels, *row)
+        return dict(zip(self.columns, columns, strict=True))
 
-    def _stated_in(self, scores: Sequence[Sequence[Any]]) -> dict[int, list[Any]]:
-        """Values of the facts that references state, by size, from the scores of a cell; None where they failed."""
-        stated = self.stated
-        references = set(stated.values())
-        known = {(one[0], one[1]): json.loads(one[-1]) for one in scores if one[0] in references and one[-1]}
-        return {
-            size: [known.get((reference, size), {}).get(fact) for fact, reference in stated.items()]
-            for size in {score[1] for score in scores}
+    def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
+        """Rows of a table, with names, and None where a number is missing."""
+        named = {column: known[table[column]] for column, known in self.labels.items()}
+        return zip(*map(_listed, {**table, **named}.values()), strict=True)
+
+    def _shown(self, block: Block) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Positions of the scores that are shown, and of their learners among the names, in the order of the rows."""
+        sizes, learners = _integers(block.scores[SIZE]), _integers(block.scores[LEARNER])
+        is_shown = floats(block.scores[IS_DONE]).astype(bool) & np.isin(sizes, list(self.sizes))
+        is_shown &= (_integers(block.cells[TRIAL]) < self.trials)[block.owners]
+        found = [np.flatnonzero(is_shown & (learners == row)) for _, row in sorted(self._by_name.items())]
+        places = np.concatenate([*found, np.empty(0, np.intp)])
+        codes = np.repeat(np.arange(len(found)), [own.size for own in found])
+        order = np.lexsort((codes, sizes[places], block.owners[places]))
+        return places[order], codes[order]
+
+    def _stated_in(
+        self, block: Block, owners: NDArray[np.intp], sizes: NDArray[np.int64]
+    ) -> Iterator[NDArray[np.object_]]:
+        """Values of the facts that references state about a cell and size; None where they failed."""
+        known = {
+            (reference, owner, size): json.loads(facts)
+            for reference in set(self.stated.values())
+            for owner, learner, size, facts in zip(
+                block.owners.tolist(), block.scores[LEARNER], block.scores[SIZE], block.scores[FACTS], strict=True
+            )
+            if learner == reference and facts
         }
+        for fact, reference in self.stated.items():
+            places = zip(owners.tolist(), sizes.tolist(), strict=True)
+            yield _objects([known.get((reference, *place), {}).get(fact) for place in places])
 
-    def _chosen(self, facts: str) -> list[Any]:
-        """Values of the facts that are shown, from those of a score as JSON, which is not parsed if there are none."""
-        known = json.loads(facts) if self.facts and facts else {}
-        return [known.get(name) for name in self.facts]
+    def _chosen(self, block: Block, places: NDArray[np.intp]) -> list[NDArray[np.object_]]:
+        """Values of the facts that are shown, from those of the scores as JSON, not parsed if there are none."""
+        if not self.facts:
+            return []
+        known = [json.loads(facts) if facts else {} for facts in map(block.scores[FACTS].__getitem__, places.tolist())]
+        return [_objects([facts.get(name) for facts in known]) for name in self.facts]
 
 
-def view_of(plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int | None]]) -> dict[str, Any]:
-    """View that a plan asks for, as JSON; `worlds` and `learners` are row ids of the store."""
+def _integers(column: Row) -> NDArray[np.int64]:
+    return floats(column).astype(np.int64)
+
+
+def _listed(column: NDArray[Any]) -> list[Any]:
+    """Values of a column, None where a number is missing."""
+    listed: list[Any] = column.tolist()
+    return [None if value != value else value for value in listed] if column.dtype == np.float64 else listed
+
+
+def _objects(values: list[Any]) -> NDArray[np.object_]:
+    """Values as an array that keeps them as they are."""
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def view_of(
+    plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int | None]], sizes: Sequence[int]
+) -> dict[str, Any]:
+    """View that a plan asks for, as JSON; `worlds` and `learners` are row ids of the store, `sizes` what it holds."""
     named = dict.fromkeys(
         (row, entrant.name)
         for rows in learners
@@ -158,6 +227,7 @@ def view_of(plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int |
         "worlds": list(worlds),
         "learners": {"ids": [row for row, _ in named], "names": [name for _, name in named]},
         "sizes": list(plan.sizes),
+        "known_sizes": sorted({*plan.sizes, *sizes}),
         "trials": plan.trials,
         "scores_per_trial": sum(distinct) * len(plan.sizes),
     }
