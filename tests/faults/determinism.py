@@ -35,7 +35,7 @@ OF_BITS = {
 
 
 def numbers():
-    """Numbers of every learner by name; those before "world" decide what is predicted."""
+    """Numbers of every learner by name."""
     task = CIAFamily(10, 3, 0.9).task(Seed((0,)))
     X, y = task.training(200)
     scored = {name: learner.fit(X, y) for name, learner in OF_BITS.items()}

@@ -225,7 +225,7 @@ def fit_network(
     smoothing : float
         Pseudo-count added to every expected count; 0 is maximum likelihood.
     init : sequence of arrays
-        Starts of one's own.
+        Starts of one's own; one under which a row is impossible is kept away from 0.
 
     Examples
     --------
@@ -240,7 +240,6 @@ def fit_network(
     evidence = see(network, states, weights)
     n_starts = n_init if evidence.tasks.rows.size else 1
     drawn = make_starts(network, states, weights, hidden, max(n_starts - len(init), 0), random)
-    starts = [*init, *drawn]
 
     def step(theta: Floats) -> tuple[float, Floats]:
         return em_step(network, evidence, theta, smoothing)
@@ -248,7 +247,8 @@ def fit_network(
     def project(theta: Floats, plain: Floats) -> Floats:
         return normalised(network, np.maximum(theta, EDGE * plain))
 
-    least = max(tol * unit, LEAST)
+    own = [start if np.isfinite(step(start)[0]) else normalised(network, np.maximum(start, EDGE)) for start in init]
+    starts, least = [*own, *drawn], max(tol * unit, LEAST)
     found = [ascend(step, project, start, tol=least, max_iter=max_iter, accelerate=accelerate) for start in starts]
     objectives = np.array([path[-1] for _, path, _ in found])
     best = int(np.argmax(objectives))

@@ -141,7 +141,7 @@ class BayesianMixture(BinaryClassifier):
         check_between("tol", self.tol, 0, 1, closed=True)
         rows, codes = training_data(self, X, y)
         weights = checked_weights(sample_weight, codes.size)
-        weights = weights * min(1.0, MOST_ROWS / weights.sum())
+        weights = weights / max(1.0, weights.sum() / MOST_ROWS)
         table, powers = as_powers(with_label(rows, codes, self.classes_.size), weights)
         table, powers, self._scale, _ = standardized(table, powers, full=False)
         rng = np.random.default_rng(as_random_state(self.random_state).randint(2**31 - 1))
