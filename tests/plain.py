@@ -80,17 +80,15 @@ def m_step(table, chances, old, smoothing, variances):
         counts = (table.codes[:, column] == levels[:, None]) @ chances + smoothing
         total = counts.sum(axis=0)
         tables.append(kept_inside(np.where(total > LIGHT, counts / np.maximum(total, LIGHT), before)))
-    moments = [moments_of(table.numbers, chances[:, z], old, z) for z in range(masses.size)]
     means, covariances = old.means.copy(), old.covariances.copy()
-    for z, (first, second, mass) in enumerate(moments):
+    for z in range(masses.size if len(means) else 0):
+        mean, covariance, mass = moments_of(table.numbers, chances[:, z], old, z)
         enough = mass > LIGHT_OF_NUMBERS
-        mean = np.where(enough, first / np.maximum(mass, LIGHT_OF_NUMBERS), old.means[:, z])
-        means[:, z] = mean
-        centred = second / np.maximum(mass, LIGHT_OF_NUMBERS)[:, None] - np.outer(mean, mean)
+        means[:, z] = np.where(enough, mean, old.means[:, z])
         if old.is_full and enough.all():
-            covariances[z] = floored(centred, np.sqrt(variances))
+            covariances[z] = floored(covariance, np.sqrt(variances))
         elif not old.is_full:
-            covariances[z] = np.where(enough, np.maximum(np.diag(centred), FLOOR * variances), old.covariances[z])
+            covariances[z] = np.where(enough, np.maximum(covariance, FLOOR * variances), old.covariances[z])
     return Parameters(np.maximum(masses / masses.sum(), EDGE), tuple(tables), means, covariances)
 
 
@@ -101,27 +99,24 @@ def kept_inside(chances):
 
 
 def moments_of(numbers, chances, old, z):
-    """Expected sums of all numbers and their products in a class, and the mass that each number's are of."""
-    size = numbers.shape[1]
+    """Expected means and covariances, or variances, in a class, and the mass that each number's are of."""
+    seen, filled, noise = ~np.isnan(numbers), np.nan_to_num(numbers), 0.0
     if not old.is_full:
-        seen, filled = ~np.isnan(numbers), np.nan_to_num(numbers)
-        return chances @ filled, np.diag(chances @ filled**2), chances @ seen
-    first, second, mass = np.zeros(size), np.zeros((size, size)), np.zeros(size)
-    covariance, mean = covariance_of(old, z), old.means[:, z]
-    for row, chance in zip(numbers, chances, strict=True):
-        hidden, seen = np.flatnonzero(np.isnan(row)), np.flatnonzero(~np.isnan(row))
-        filled, noise = np.nan_to_num(row), np.zeros((size, size))
-        if seen.size:
-            slopes = np.linalg.solve(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, hidden)]).T
-            filled[hidden] = mean[hidden] + slopes @ (row[seen] - mean[seen])
-            rest = covariance[np.ix_(hidden, hidden)] - slopes @ covariance[np.ix_(seen, hidden)]
-            noise[np.ix_(hidden, hidden)] = rest
-        else:
-            filled, noise = mean, covariance
-        first += chance * filled
-        second += chance * (np.outer(filled, filled) + noise)
-        mass += chance
-    return first, second, mass
+        mass = chances @ seen
+        mean = chances @ filled / np.maximum(mass, LIGHT)
+        return mean, chances @ (seen * (filled - mean) ** 2) / np.maximum(mass, LIGHT), mass
+    covariance, centre, mass = old.covariances[z], old.means[:, z], chances.sum() * np.ones(numbers.shape[1])
+    filled = filled.copy()
+    for row, (known, chance) in enumerate(zip(seen, chances, strict=True)):
+        hidden = ~known
+        slopes = np.linalg.solve(covariance[np.ix_(known, known)], covariance[np.ix_(known, hidden)]).T
+        filled[row, hidden] = centre[hidden] + slopes @ (numbers[row, known] - centre[known])
+        rest = np.zeros_like(covariance)
+        rest[np.ix_(hidden, hidden)] = covariance[np.ix_(hidden, hidden)] - slopes @ covariance[np.ix_(known, hidden)]
+        noise += chance * rest
+    mean = chances @ filled / np.maximum(chances.sum(), LIGHT)
+    centred = filled - mean
+    return mean, ((centred.T * chances) @ centred + noise) / np.maximum(chances.sum(), LIGHT), mass
 
 
 def floored(covariance, deviations):
@@ -159,7 +154,7 @@ def network_path(rows, counts, tables, parents, n_steps, smoothing=0.0):
         joint = joint_states(tables, parents)
         prior = sum(np.log(table).sum() for table in tables) if smoothing else 0.0
         expected, objective = np.zeros_like(joint), smoothing * prior
-        for row, count in zip(rows, counts, strict=True):
+        for row, count in zip(rows[counts > 0], counts[counts > 0], strict=True):
             chances = possible(joint, row)
             expected += count * chances / chances.sum()
             objective += count * np.log(chances.sum())

@@ -40,12 +40,14 @@ def compared(fitted, problem, found):
         expected = expected.classes(np.argsort(-expected.weights, kind="stable"))
     deviations = np.sqrt(plain.column_variances(problem.table.numbers, problem.weights))
     joint = plain.log_joint(problem.table, found)
+    observed = np.column_stack([problem.table.codes < problem.table.n_levels, ~np.isnan(problem.table.numbers)])
+    shares = (problem.weights[:, None] * softmax(joint, axis=1)).T @ observed / problem.weights.sum()
     likelihood = problem.weights @ logsumexp(joint, axis=1)
     size = problem.weights.sum()
     return max(
         apart(own, path[:n], size),
         apart(fitted.log_likelihood_, likelihood, size),
-        parameters_apart(found, expected, deviations),
+        parameters_apart(found, expected, shares, deviations),
     )
 
 

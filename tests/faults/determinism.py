@@ -35,19 +35,26 @@ OF_BITS = {
 
 
 def numbers():
-    """Numbers of every learner by name."""
-    task = CIAFamily(10, 3, 0.9).task(Seed((0,)))
-    X, y = task.training(200)
-    scored = {name: learner.fit(X, y) for name, learner in OF_BITS.items()}
-    found = {name: learner.decision_function(X) for name, learner in scored.items()}
-    found["limit"] = task.references["limit"](X, y).rule.coefficients
-    found["world"] = np.append(X, [task.judge.score(learner).success for learner in scored.values()])
-    table = mixed_table(X, y)
-    found["EM, table"] = EM(n_init=5, random_state=0).fit(table, y).decision_function(table)
+    """Numbers of every learner by name, and of the worlds that they learn from."""
+    found = {}
+    for n in (10, 75):
+        task = CIAFamily(n, 3, 0.9).task(Seed((0,)))
+        X, y = task.training(200)
+        scored = {name: learner.fit(X, y) for name, learner in OF_BITS.items()}
+        found |= {f"{name} ({n})": learner.decision_function(X) for name, learner in scored.items()}
+        found[f"limit ({n})"] = task.references["limit"](X, y).rule.coefficients
+        found[f"rows ({n})"] = np.column_stack([y, X])
+        found[f"scores ({n})"] = np.array([task.judge.score(learner).success for learner in scored.values()])
+    return found | of_tables(mixed_table(X, y), y)
+
+
+def of_tables(table, y):
+    """Numbers of the learners of tables."""
+    found = {"EM (table)": EM(n_init=5, random_state=0).fit(table, y).decision_function(table)}
     for covariance in ("diag", "full"):
         latent = LatentClass(n_init=5, covariance=covariance, random_state=0).fit(table)
-        found[f"LatentClass, {covariance}"] = latent.score_samples(table)
-    discrete = table[["bit", "level"]].join(pd.DataFrame(X[:, :4]).add_prefix("c"))
+        found[f"LatentClass ({covariance})"] = latent.score_samples(table)
+    discrete = table.select_dtypes(exclude="number").join(table[["bit", "other", "third"]])
     network = BeliefNetwork([("z", name) for name in discrete], hidden={"z": 2}, n_init=5, random_state=0).fit(discrete)
     found["BeliefNetwork"] = network.score_samples(discrete)
     return found
@@ -58,6 +65,7 @@ def mixed_table(X, y):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"bit": np.where(rng.random(len(y)) < 0.1, np.nan, X[:, 0])})
     table["level"] = np.array(list("abc"))[X[:, 1] + y]
+    table["other"], table["third"] = X[:, 3] + 0.0, X[:, 4] + 0.0
     for column in ("first", "second"):
         table[column] = np.where(rng.random(len(y)) < 0.1, np.nan, rng.normal(2.0 * X[:, 2] + y))
     return table
@@ -87,9 +95,10 @@ def across_processors(folder):
     assert all(native[name].tobytes() == again[name].tobytes() for name in native)
     for processor in PROCESSORS:
         other = numbers_as(folder, processor)
-        apart = {name: difference(native[name], other[name]) for name in native}
-        same = ", ".join(name for name in native if native[name].tobytes() == other[name].tobytes())
-        rest = ", ".join(f"{name} {one:.0e}" for name, one in apart.items() if one > 0)
+        is_same = {name: native[name].tobytes() == other[name].tobytes() for name in native}
+        same = ", ".join(name for name in native if is_same[name])
+        apart = {name: difference(native[name], other[name]) for name in native if not is_same[name]}
+        rest = ", ".join(f"{name} {one:.0e}" for name, one in apart.items())
         lines.append(f"{processor}: same bits {same or 'none'}; largest relative differences {rest or 'none'}")
     return lines
 

@@ -96,15 +96,27 @@ def apart(found, expected, size=1.0):
     return float(np.abs(found - expected).max(initial=0.0) / max(size, np.abs(expected).max(initial=0.0)))
 
 
-def parameters_apart(found, expected, deviations):
-    """The same of the parameters of a mixture; those of a class count as much as its weight."""
-    weights, (n_numbers, _) = expected.weights, expected.means.shape
-    scale = deviations[:, None]
-    parts = [apart(found.weights, weights)]
-    parts += [apart(one * weights, other * weights) for one, other in zip(found.tables, expected.tables, strict=True)]
+def parameters_apart(found, expected, shares, deviations):
+    """The same of the parameters of a mixture; those of a class count as much as it has observed cells.
+
+    Of all rows, `shares` (k, columns) are in a class and have an observed cell in a column, numbers last.
+    """
+    n_numbers, parts = len(deviations), [apart(found.weights, expected.weights)]
+    for one, other, share in zip(found.tables, expected.tables, shares.T, strict=False):
+        parts.append(apart(one * share, other * share))
     if n_numbers:
-        factors = np.outer(deviations, deviations) if expected.is_full else deviations**2
-        own = weights.reshape(-1, *[1] * (expected.covariances.ndim - 1)) / factors
-        parts.append(apart(found.means * weights / scale, expected.means * weights / scale))
-        parts.append(apart(found.covariances * own, expected.covariances * own))
+        share = shares[:, shares.shape[1] - n_numbers :]
+        means = [one.means.T * share / deviations for one in (found, expected)]
+        scales = [one.covariances / scale_of(one, deviations) * weight_of(one, share) for one in (found, expected)]
+        parts += [apart(*means), apart(*scales)]
     return max(parts)
+
+
+def scale_of(parameters, deviations):
+    """Variances or covariances of columns with these standard deviations."""
+    return np.outer(deviations, deviations) if parameters.is_full else deviations**2
+
+
+def weight_of(parameters, share):
+    """Shares (k, m) as factors of variances, or of covariances."""
+    return share.min(axis=1)[:, None, None] if parameters.is_full else share
