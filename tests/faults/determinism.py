@@ -14,7 +14,18 @@ import numpy as np
 import pandas as pd
 from harness import experiment, exported
 
-from ciabench import COV, EM, BayesianMixture, BeliefNetwork, CIAFamily, LatentClass, NaiveBayes, Perceptron, Winnow
+from ciabench import (
+    COV,
+    EM,
+    BayesianMixture,
+    BeliefNetwork,
+    CIAFamily,
+    LatentClass,
+    NaiveBayes,
+    Perceptron,
+    Winnow,
+    learning_curve,
+)
 from ciabench.lab.compute.runner import run_cells
 from ciabench.lab.compute.workers import pool
 from ciabench.lab.session import run_experiment
@@ -45,6 +56,8 @@ def numbers():
         found[f"limit ({n})"] = task.references["limit"](X, y).rule.coefficients
         found[f"rows ({n})"] = np.column_stack([y, X])
         found[f"scores ({n})"] = np.array([task.judge.score(learner).success for learner in scored.values()])
+    rows = learning_curve(CIAFamily(10, 3, 0.9), OF_BITS, sizes=[30, 100], trials=10, random_state=0)
+    found[f"T of {len(rows)} rows"] = rows["t"].to_numpy()
     return found | of_tables(mixed_table(X, y), y)
 
 
