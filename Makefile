@@ -19,7 +19,7 @@ help:
 	@echo "make test                   set up, then lint, types, import contract and all tests"
 	@echo "make lint                   ruff, mypy, the import contract, bandit and pip-audit only"
 	@echo "make docs                   build the site into docs/_build/html, warnings as errors"
-	@echo "make soak                   the long forms of the fault tests: kills, full disks, damage, bad input, load"
+	@echo "make soak                   the long forms of the fault tests: kills, full disks, damage, bad input, load, numbers, determinism"
 	@echo "make dist                   build wheel and sdist, check them, and try the wheel in an empty environment"
 	@echo "make test-lowest            all tests with the lowest versions of the dependencies that pyproject.toml allows"
 	@echo "make test-newest            all tests with the newest versions"
@@ -88,7 +88,7 @@ reference: $(INSTALLED)
 
 soak: $(INSTALLED)
 	$(BIN)/pytest -m soak
-	for part in kill disk damage plugins input load merge leak; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
+	for part in kill disk damage plugins input load merge leak numbers determinism; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
 
 dist: $(INSTALLED)
 	rm -rf dist

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent / "lab")])
+os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent), str(HERE.parent / "lab")])
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
-sys.path += [str(HERE), str(HERE.parent / "lab")]
+sys.path += [str(HERE), str(HERE.parent), str(HERE.parent / "lab")]
 
 from commands import shorten_advice  # noqa: E402
 from damage import cuts, flips, made_stores, refused_copies, refused_tables  # noqa: E402
@@ -24,6 +24,8 @@ from ciabench.lab.storage.export import export  # noqa: E402
 from ciabench.lab.storage.store import Store  # noqa: E402
 
 INPUTS = {"experiments": 10_000, "arguments": 1_000, "arrays": 1_000, "parameters": 1_000, "frames": 1_000}
+
+PROBLEMS, PROBLEMS_AT_ONCE = 5_000, 250
 
 
 def kill(folder):
@@ -124,7 +126,35 @@ def leak(folder):
     subprocess.run([sys.executable, HERE / "load.py", "leak", "2000000"], check=True)
 
 
-PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, merge, leak)}
+def numbers(folder):
+    """5,000 random problems for each learner with hidden variables, beside plain implementations."""
+    from checks import BOUNDS, worst_of
+    from joblib import Parallel, delayed
+
+    clock, shown = time.perf_counter(), []
+    with Parallel(n_jobs=2) as parallel:
+        for name, bound in BOUNDS.items():
+            starts = range(0, PROBLEMS, PROBLEMS_AT_ONCE)
+            parts = (delayed(worst_of)(name, range(start, start + PROBLEMS_AT_ONCE)) for start in starts)
+            worst = max(parallel(parts))
+            assert worst < bound, (name, worst)
+            shown.append(f"{name} {worst:.0e}")
+    print(
+        f"{PROBLEMS:,} problems for each of {len(shown)} learners; largest relative differences from plain "
+        f"implementations: {', '.join(shown)}; {time.perf_counter() - clock:.0f} s"
+    )
+
+
+def determinism(folder):
+    """Learners on other kinds of processor, and an experiment computed in every way."""
+    from determinism import across_processors, in_any_order, whichever_way
+
+    clock, ways = time.perf_counter(), [whichever_way(folder), in_any_order()]
+    shown = "; ".join([*ways, *across_processors(folder)])
+    print(f"{shown}; {time.perf_counter() - clock:.0f} s")
+
+
+PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, merge, leak, numbers, determinism)}
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as made_folder:

@@ -21,12 +21,26 @@ from ciabench.probability.product import Parameters
 REPRODUCED, STEPS_LEFT = 1e-4, 100
 """Restarts whose objective is this close to the best one, or as many times `tol`, count as having reached it."""
 
+ORDINARY, USUAL_EXPONENT, MOST_EXPONENT = (1e-6, 1e7), 20, 1000
+"""Sums of counts that are taken as they are; others are brought to about 2**20, by at most 2**1000."""
+
+FURTHEST = 1e100
+"""Largest distance from the mean of a column, in standard deviations; numbers further away are taken as this far."""
+
+LEAST = 5e-324
+"""The smallest positive number."""
+
 
 class Scale(NamedTuple):
     """Means and standard deviations (m,) by which numeric columns are standardised."""
 
     centres: Floats
     spreads: Floats
+
+    def applied(self, numbers: Floats) -> Floats:
+        """Numbers (s, m) on this scale."""
+        with np.errstate(over="ignore"):
+            return np.clip((numbers - self.centres) / self.spreads, -FURTHEST, FURTHEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,21 +191,22 @@ def fit_mixture(
     (-119.355, 7, 270.946)
     """
     prepare_kernels()
-    counts = np.asarray(counts, dtype=np.float64)
+    n_samples, (counts, unit) = float(np.sum(counts)), balanced(np.asarray(counts, dtype=np.float64), smoothing)
     table, counts, scale, offset = standardized(as_coded(rows), counts, full=full)
-    problem = make_problem(table, counts, float(smoothing), full=full)
+    problem = make_problem(table, counts, float(smoothing) * unit, full=full)
     own = [rescaled(start, scale) for start in init]
     starts = make_starts(table, counts, n_classes, n_init, random, target=target, own=own, full=full)
-    ascents = maximize(problem, starts, tol=tol, max_iter=max_iter, accelerate=accelerate, n_jobs=n_jobs)
+    least = max(tol * unit, LEAST)
+    ascents = maximize(problem, starts, tol=least, max_iter=max_iter, accelerate=accelerate, n_jobs=n_jobs)
     on_floor = are_on_floor(ascents.theta, table.n_levels, scale.spreads.size, full)
     ranked = np.where(on_floor, -np.inf, ascents.objective) if not on_floor.all() else ascents.objective
     best = int(np.argmax(ranked))
-    unpenalised, margin = ascents.objective, max(REPRODUCED, STEPS_LEFT * tol)
+    unpenalised, margin = ascents.objective, max(REPRODUCED, STEPS_LEFT * tol) * unit
     if smoothing > 0:
         unpenalised = log_likelihoods(problem._replace(smoothing=0.0), ascents.theta)
     paths = [path[:n].copy() for path, n in zip(ascents.paths, ascents.n_evaluations, strict=True)]
-    if offset:
-        unpenalised, paths = unpenalised + offset, [path + offset for path in paths]
+    if offset or unit != 1:
+        unpenalised, paths = (unpenalised + offset) / unit, [(path + offset) / unit for path in paths]
     return Mixture(
         theta=ascents.theta[best],
         n_levels=table.n_levels,
@@ -204,8 +219,26 @@ def fit_mixture(
         converged=bool(ascents.converged[best]),
         n_iter=int(ascents.n_evaluations[best]),
         paths=paths,
-        n_samples=float(counts.sum()),
+        n_samples=n_samples,
     )
+
+
+def balanced(counts: Floats, smoothing: float) -> tuple[Floats, float]:
+    """Counts times a power of two with which sums neither overflow nor vanish, and this factor, 1 for ordinary counts.
+
+    Examples
+    --------
+    >>> balanced(np.array([3.0, 1.0]), 0.0)
+    (array([3., 1.]), 1.0)
+    >>> fewer, unit = balanced(np.array([3e300, 1e300]), 0.0)
+    >>> fewer.round(), (fewer / unit).tolist()
+    (array([587393., 195798.]), [3e+300, 1e+300])
+    """
+    total, (least, most) = max(float(counts.sum()), smoothing), ORDINARY
+    if least <= total <= most:
+        return counts, 1.0
+    unit = float(np.ldexp(1.0, min(USUAL_EXPONENT - int(np.frexp(total)[1]), MOST_EXPONENT)))
+    return counts * unit, unit
 
 
 def standardized(table: Coded, counts: Floats, *, full: bool) -> tuple[Coded, Floats, Scale, float]:
@@ -220,12 +253,13 @@ def standardized(table: Coded, counts: Floats, *, full: bool) -> tuple[Coded, Fl
         order = sort_by_pattern(table.numbers)
         table, counts = table.rows(order), counts[order]
     observed = ~np.isnan(table.numbers)
-    masses = counts @ observed
+    masses = np.maximum(counts @ observed, LEAST)
     centres = counts @ np.nan_to_num(table.numbers) / masses
     centred = table.numbers - centres
     spreads = np.sqrt(counts @ np.nan_to_num(centred) ** 2 / masses)
     spreads[spreads == 0] = 1.0
-    return table._replace(numbers=centred / spreads), counts, Scale(centres, spreads), -float(masses @ np.log(spreads))
+    scale = Scale(centres, spreads)
+    return table._replace(numbers=scale.applied(table.numbers)), counts, scale, -float(masses @ np.log(spreads))
 
 
 def rescaled(start: Start, scale: Scale) -> Start:

@@ -8,13 +8,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
-from ciabench.latent.fit import REPRODUCED, STEPS_LEFT
+from ciabench.latent.fit import LEAST, REPRODUCED, STEPS_LEFT, balanced
 from ciabench.latent.mixture import EDGE, NOTHING
 from ciabench.latent.restarts import PLAIN_STEPS
 from ciabench.latent.starts import ROW_SHARE, WEIGHT_CONCENTRATION, Random, drawn_rows
 from ciabench.probability.inference import Evidence, see
 from ciabench.probability.messages import Programs, expect
 from ciabench.probability.network import MISSING, Network, States, normalised
+
+LIGHTEST = 1e-30
+"""Rows with a smaller share of the largest weight are left out: products of their probabilities would vanish."""
 
 Step = Callable[[Floats], tuple[float, Floats]]
 """Objective of parameters, and the parameters after a plain step."""
@@ -222,7 +225,7 @@ def fit_network(
     smoothing : float
         Pseudo-count added to every expected count; 0 is maximum likelihood.
     init : sequence of arrays
-        Starts of one's own.
+        Starts of one's own; one under which a row is impossible is kept away from 0.
 
     Examples
     --------
@@ -232,10 +235,11 @@ def fit_network(
     >>> round(fit.log_likelihood, 3), fit.converged
     (-105.492, True)
     """
+    weights, unit = balanced(np.where(weights < LIGHTEST * weights.max(), 0.0, weights), smoothing)
+    smoothing, margin = smoothing * unit, max(REPRODUCED, STEPS_LEFT * tol) * unit
     evidence = see(network, states, weights)
     n_starts = n_init if evidence.tasks.rows.size else 1
     drawn = make_starts(network, states, weights, hidden, max(n_starts - len(init), 0), random)
-    starts = [*init, *drawn]
 
     def step(theta: Floats) -> tuple[float, Floats]:
         return em_step(network, evidence, theta, smoothing)
@@ -243,7 +247,9 @@ def fit_network(
     def project(theta: Floats, plain: Floats) -> Floats:
         return normalised(network, np.maximum(theta, EDGE * plain))
 
-    found = [ascend(step, project, start, tol=tol, max_iter=max_iter, accelerate=accelerate) for start in starts]
+    own = [start if np.isfinite(step(start)[0]) else normalised(network, np.maximum(start, EDGE)) for start in init]
+    starts, least = [*own, *drawn], max(tol * unit, LEAST)
+    found = [ascend(step, project, start, tol=least, max_iter=max_iter, accelerate=accelerate) for start in starts]
     objectives = np.array([path[-1] for _, path, _ in found])
     best = int(np.argmax(objectives))
     log_likelihoods = objectives
@@ -251,10 +257,10 @@ def fit_network(
         log_likelihoods = np.array([em_step(network, evidence, theta, 0.0)[0] for theta, _, _ in found])
     return NetworkFit(
         theta=found[best][0],
-        log_likelihood=float(log_likelihoods[best]),
-        log_likelihoods=log_likelihoods,
-        n_best_reproduced=int((objectives > objectives[best] - max(REPRODUCED, STEPS_LEFT * tol)).sum()),
+        log_likelihood=float(log_likelihoods[best] / unit),
+        log_likelihoods=log_likelihoods / unit,
+        n_best_reproduced=int((objectives > objectives[best] - margin).sum()),
         converged=found[best][2],
         n_iter=len(found[best][1]),
-        paths=[np.array(path) for _, path, _ in found],
+        paths=[np.array(path) / unit for _, path, _ in found],
     )

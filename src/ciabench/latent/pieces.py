@@ -300,9 +300,9 @@ def _memberships(
         digits = patterns // strides[i] % radix
         n_levels = 2 if i == last else int(layout.offsets[i + 1] - layout.offsets[i]) + 1
         begin = -1 if i == last else layout.offsets[i]
-        for digit in range(1, n_levels):
-            pieces.append(firsts[group] + patterns[digits == digit])
-            columns.append(np.full(pieces[-1].size, begin + digit - 1))
+        is_level = (digits > 0) & (digits < n_levels)
+        pieces.append(firsts[group] + patterns[is_level])
+        columns.append(begin + digits[is_level] - 1)
         if i < last and layout.observed[i] >= 0:
             pieces.append(firsts[group] + patterns[digits < n_levels])
             columns.append(np.full(pieces[-1].size, layout.observed[i]))

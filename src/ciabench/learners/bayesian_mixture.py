@@ -18,6 +18,9 @@ from ciabench.learners.data import checked_weights
 from ciabench.learners.rows import as_table_rows, bit_columns, next_rows, softmax, training_data, with_label
 from ciabench.seeds import as_random_state
 
+MOST_ROWS = 1e15
+"""Weights with a larger sum are divided: more rows would say nothing more, as probabilities keep 1e-15 from 0."""
+
 
 class BayesianMixture(BinaryClassifier):
     """Mixture over the target and the attributes with a hidden class, averaged over its posterior distribution.
@@ -138,6 +141,7 @@ class BayesianMixture(BinaryClassifier):
         check_between("tol", self.tol, 0, 1, closed=True)
         rows, codes = training_data(self, X, y)
         weights = checked_weights(sample_weight, codes.size)
+        weights = weights / max(1.0, weights.sum() / MOST_ROWS)
         table, powers = as_powers(with_label(rows, codes, self.classes_.size), weights)
         table, powers, self._scale, _ = standardized(table, powers, full=False)
         rng = np.random.default_rng(as_random_state(self.random_state).randint(2**31 - 1))
@@ -183,7 +187,7 @@ class BayesianMixture(BinaryClassifier):
         check_is_fitted(self)
         table = as_table_rows(self.check_rows(X))
         if table.numbers.shape[1]:
-            table = table._replace(numbers=(table.numbers - self._scale.centres) / self._scale.spreads)
+            table = table._replace(numbers=self._scale.applied(table.numbers))
         return label_scores(make_problem(table, np.ones(table.n_rows), merge=False), self._pooled)
 
     def _set_posterior(self, posterior: Any) -> None:

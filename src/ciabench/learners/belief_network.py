@@ -181,7 +181,10 @@ class BeliefNetwork(BaseEstimator):
         return graph
 
     def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the tables to X (s, n), a DataFrame or array of discrete columns; y is ignored."""
+        """Fit the tables to X (s, n), a DataFrame or array of discrete columns; y is ignored.
+
+        Rows with a weight below 1e-30 of the largest count as absent.
+        """
         check_search(self)
         graph = checked_graph(self.edges)
         hidden, table = self._checked_hidden(graph), as_named_table(X)

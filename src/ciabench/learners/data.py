@@ -17,6 +17,9 @@ from ciabench.probability.product import Parameters
 DENSE_LIMIT = 2 * 1024**3
 """Most bytes that a learner may use for a dense copy of sparse input and a matrix of its attributes."""
 
+MOST_WEIGHT = 1e304
+"""Largest sum of sample weights: log-likelihoods are thousands of times as large."""
+
 ROUNDING = 1e-6
 """How far the weights of a start may be from a sum of 1."""
 
@@ -74,8 +77,12 @@ def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_samples,):
         raise DataError(f"sample_weight must have shape ({n_samples},), one per row; got {weights.shape}.")
-    if not np.isfinite(weights).all() or weights.min() < 0 or weights.sum() == 0:
+    if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() == 0:
         raise DataError("sample_weight must be finite and not negative, and not zero for all rows.")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total > MOST_WEIGHT:
+        raise DataError(f"sample_weight must sum to at most {MOST_WEIGHT:g}; got {total:g}. Divide it by a constant.")
     return weights
 
 

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ciabench.errors import FloorWarning, ParameterError, SearchWarning, check_between, check_integer
 from ciabench.latent.fit import Mixture
+from ciabench.learners.data import MOST_WEIGHT
 
 MANY_RESTARTS = 5
 """Restarts from which on an optimum that only one of them reached is reported."""
@@ -61,4 +62,4 @@ def check_search(estimator: Any) -> None:
     if not isinstance(estimator.accelerate, bool | np.bool_):
         raise ParameterError(f"accelerate must be True or False; got {estimator.accelerate!r}.")
     check_between("tol", estimator.tol, 0, np.inf)
-    check_between("smoothing", estimator.smoothing, 0, np.finfo(float).max, closed=True)
+    check_between("smoothing", estimator.smoothing, 0, MOST_WEIGHT, closed=True)

@@ -14,6 +14,9 @@ from scipy.linalg import solve_triangular
 from ciabench.arrays import Coded, Floats
 from ciabench.probability.bernoulli import floored_log
 
+FURTHEST = 1e300
+"""Largest squared distance from a mean, in variances; anything further away is taken as this far."""
+
 
 class Parameters(NamedTuple):
     """Parameters of a mixture with k classes.
@@ -88,7 +91,9 @@ def log_densities(numbers: Floats, parameters: Parameters) -> Floats:
     if not parameters.is_full:
         total = np.zeros((len(numbers), parameters.weights.size))
         for x, mean, variance in zip(numbers.T, parameters.means, parameters.covariances.T, strict=True):
-            density = -0.5 * (np.log(2 * np.pi * variance) + (x[:, None] - mean) ** 2 / variance)
+            with np.errstate(over="ignore"):
+                distance = np.minimum((x[:, None] - mean) ** 2 / variance, FURTHEST)
+            density = -0.5 * (np.log(2 * np.pi * variance) + distance)
             total += np.where(np.isnan(x)[:, None], 0.0, density)
         return total
     found = np.empty((len(numbers), parameters.weights.size))
@@ -98,7 +103,9 @@ def log_densities(numbers: Floats, parameters: Parameters) -> Floats:
             centred = numbers[np.ix_(rows, observed)] - parameters.means[observed, z]
             scaled = solve_triangular(factor, centred.T, lower=True)
             constant = np.log(np.diag(factor)).sum() + 0.5 * observed.size * np.log(2 * np.pi)
-            found[rows, z] = -0.5 * (scaled**2).sum(axis=0) - constant
+            with np.errstate(over="ignore", invalid="ignore"):
+                distance = np.fmin((scaled**2).sum(axis=0), FURTHEST)
+            found[rows, z] = -0.5 * distance - constant
     return found
 
 
