@@ -17,13 +17,16 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 sys.path += [str(HERE), str(HERE.parent / "lab")]
 
 from damage import cuts, flips, refused_stores, refused_tables  # noqa: E402
-from harness import TOML, ciabench, exported, made, refusal  # noqa: E402
+from harness import TOML, ciabench, experiment, exported, made, refusal  # noqa: E402
 from plugins import CAUSES, WELL, failures_among  # noqa: E402
 
 from ciabench.lab.storage.export import export  # noqa: E402
 from ciabench.lab.storage.store import Store  # noqa: E402
 
 INPUTS = {"experiments": 10_000, "arguments": 1_000, "arrays": 1_000, "parameters": 1_000, "frames": 1_000}
+TABLES = {
+    "CSV files": 5_000, "Parquet files": 2_500, "DataFrames": 2_500, "networks": 5_000, "changed stores": 500, "advised": 10,
+}  # fmt: skip
 
 
 def kill(folder):
@@ -96,15 +99,11 @@ def damage(folder):
 
 def input(folder):
     """Input that hypothesis makes up, other input at every run."""
-    import warnings
-
     import inputs
-    from hypothesis import HealthCheck, given, settings
     from hypothesis import strategies as st
 
-    warnings.simplefilter("ignore")
     os.chdir(folder)
-    tried, clock = dict.fromkeys(INPUTS, 0), time.perf_counter()
+    clock = time.perf_counter()
     checks = {
         "experiments": (inputs.check_experiment, inputs.experiments(), st.just(folder)),
         "arguments": (inputs.check_arguments, inputs.arguments),
@@ -112,13 +111,52 @@ def input(folder):
         "parameters": (inputs.check_parameters, inputs.values, inputs.values | inputs.matrices, inputs.values),
         "frames": (inputs.check_frame, inputs.frames()),
     }
+    counts = _tried(checks, INPUTS)
+    print(f"inputs tried: {counts}; each answered or refused in one line; {time.perf_counter() - clock:.0f} s")
+
+
+def tables(folder):
+    """Tables, networks and stores as attackers make them, and the largest cases within limits of time and memory."""
+    import extremes
+    import readers
+    import tables as made_tables
+    from hypothesis import strategies as st
+
+    os.chdir(folder)
+    clock, here, small = time.perf_counter(), st.just(folder), experiment(trials=3)
+    content, files = made(folder / "made", trials=3).read_bytes(), made_tables.check_table_file
+    checks = {
+        "CSV files": (files, made_tables.texts_of_tables(), made_tables.suffixes, here),
+        "Parquet files": (files, made_tables.parquets(), st.just(".parquet"), here),
+        "DataFrames": (made_tables.check_table, made_tables.tables()),
+        "networks": (readers.check_network, readers.networks(), here),
+        "changed stores": (readers.check_store, st.just(content), readers.tampers(), here, st.just(small)),
+        "advised": (made_tables.check_advice, made_tables.texts_of_tables(), here),
+    }
+    counts, cases = _tried(checks, TABLES), extremes.outcomes(folder / "extremes", 100)
+    refused = sum(text.startswith("refused: ") for text in cases.values())
+    assert all(text.startswith(("refused: ", "answered")) for text in cases.values()), cases
+    print(
+        f"tables tried: {counts}; each answered or refused in one line; extreme cases within 4 GB and 300 s each: "
+        f"{len(cases)}, {refused} refused; {time.perf_counter() - clock:.0f} s"
+    )
+
+
+def _tried(checks, numbers):
+    """Try as many made-up inputs of each kind; return how many there were."""
+    import warnings
+
+    from hypothesis import HealthCheck, given, settings
+    from hypothesis import strategies as st
+
+    warnings.simplefilter("ignore")
+    tried = dict.fromkeys(numbers, 0)
     for kind, (check, *strategies) in checks.items():
         often = settings(
-            max_examples=INPUTS[kind], deadline=60_000, suppress_health_check=list(HealthCheck), database=None
+            max_examples=numbers[kind], deadline=60_000, suppress_health_check=list(HealthCheck), database=None
         )
         often(given(st.tuples(*strategies))(_counting(tried, kind, check)))()
-    counts = ", ".join(f"{count:,} {kind}" for kind, count in tried.items())
-    print(f"inputs tried: {counts}; each answered or refused in one line; {time.perf_counter() - clock:.0f} s")
+    return ", ".join(f"{count:,} {kind}" for kind, count in tried.items())
 
 
 def _counting(tried, kind, check):
@@ -155,7 +193,7 @@ def leak(folder):
     subprocess.run([sys.executable, HERE / "load.py", "leak", "216000"], check=True)
 
 
-PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, merge, leak)}
+PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, tables, load, merge, leak)}
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as made_folder:

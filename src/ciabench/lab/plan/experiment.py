@@ -10,7 +10,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
-from ciabench.errors import CIABenchError, ExperimentError
+from ciabench.errors import CIABenchError, ExperimentError, shown
+from ciabench.files import MOST_TEXT, content_of
 from ciabench.lab.plan.learner import Learner, resolve
 from ciabench.lab.plan.plan import Plan, Reference
 from ciabench.lab.plan.registry import close_match, needs_import
@@ -202,7 +203,7 @@ class Experiment(BaseModel):
 def load(path: str | Path) -> Experiment:
     """Read an experiment file; a mistake in it is reported in one line: key, value and what was expected."""
     try:
-        table = tomllib.loads(Path(path).read_bytes().decode())
+        table = tomllib.loads(content_of(path, MOST_TEXT).decode())
     except OSError as error:
         raise ExperimentError(f"{path}: cannot be read; {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
@@ -253,8 +254,7 @@ def _explain(mistake: Any) -> str:
         return f"{key}: is missing"
     if mistake["type"] == "value_error":
         return str(mistake["ctx"]["error"])
-    given = repr(mistake["input"])
-    shown = given if len(given) <= 60 else given[:57] + "..."
+    given = shown(mistake["input"])
     if mistake["type"] == "extra_forbidden":
-        return f"{key} = {shown}: unknown key{close_match(str(parts[-1]), Experiment.model_fields)}"
-    return f"{key} = {shown}: {mistake['msg'][0].lower()}{mistake['msg'][1:]}"
+        return f"{key} = {given}: unknown key{close_match(str(parts[-1]), Experiment.model_fields)}"
+    return f"{key} = {given}: {mistake['msg'][0].lower()}{mistake['msg'][1:]}"

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ciabench.errors import StoreError
+from ciabench.files import content_of
 from ciabench.lab.storage.records import Counts, Failure
 from ciabench.lab.storage.store import Store
 from ciabench.lab.storage.view import JUDGED, LABELS, MEASURES, STATED, WORLD
@@ -31,6 +32,9 @@ KINDS: dict[str, type] = {**dict.fromkeys(INTEGERS, np.int64), **dict.fromkeys(N
 
 CHUNK = 2_000
 """Rows converted to columns at a time."""
+
+MOST_TIMES = 200
+"""Times its size to which a compressed table may unpack; exported ones unpack to 5 to 10 times theirs."""
 
 Source = str | Path | pd.DataFrame
 
@@ -145,12 +149,12 @@ def upgraded(rows: pd.DataFrame) -> pd.DataFrame:
 def _read_csv(path: Path) -> pd.DataFrame:
     """Read an exported table exactly; one that has changed since it was written is refused."""
     try:
-        content = path.read_bytes()
+        content = content_of(path)
         described = _beside(path)
         digested = hashlib.sha256(content).hexdigest()
         if described and described.get("sha256", digested) != digested:
             raise ValueError(f"it has changed since {path.name}.json was written with it; export it again")
-        plain = gzip.decompress(content) if path.suffix == ".gz" else content
+        plain = _unpacked(content) if path.suffix == ".gz" else content
         if not plain.endswith(b"\n"):
             raise ValueError("it ends in the middle of a line")
         columns = next(csv.reader([plain.partition(b"\n")[0].decode()]))
@@ -161,6 +165,16 @@ def _read_csv(path: Path) -> pd.DataFrame:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error).strip()
         raise StoreError(f"{path}: cannot be read as a table; {reason}.") from error
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Content of a gzip file, of which only the beginning is unpacked if it is far larger than tables of results are."""
+    most = MOST_TIMES * len(content)
+    with gzip.open(io.BytesIO(content)) as file:
+        plain = file.read(most + 1)
+    if len(plain) > most:
+        raise ValueError(f"it unpacks to more than {MOST_TIMES} times its size, which no exported table does")
+    return plain
 
 
 def _number(text: str) -> float:
@@ -176,7 +190,7 @@ def _beside(path: Path) -> dict[str, Any] | None:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(content_of(path))
     except OSError as error:
         raise StoreError(f"{path}: cannot be read; {error.strerror}.") from error
     except (ValueError, RecursionError) as error:

@@ -3,9 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ciabench.errors import StoreError, shown
 from ciabench.lab.plan.learner import check_name
 from ciabench.lab.plan.plan import Plan
 
@@ -65,7 +67,7 @@ class View:
     @classmethod
     def read(cls, view: dict[str, Any], worlds: Sequence[tuple[int, str, str]]) -> "View":
         """Read the view from its stored form."""
-        known = {row: StoredWorld(row, name, json.loads(parameters)) for row, name, parameters in worlds}
+        known = {row: StoredWorld(row, name, _flat(parameters)) for row, name, parameters in worlds}
         learners: dict[int, list[str]] = {}
         for row, name in zip(view["learners"]["ids"], view["learners"]["names"], strict=True):
             learners.setdefault(row, []).append(name)
@@ -83,7 +85,7 @@ class View:
         """View of everything in a store; worlds or learners of the same name are numbered."""
         world_names = _unique({row: name for row, name, _ in worlds})
         learner_names = _unique(dict(learners))
-        chosen = [StoredWorld(row, world_names[row], json.loads(parameters)) for row, _, parameters in worlds]
+        chosen = [StoredWorld(row, world_names[row], _flat(parameters)) for row, _, parameters in worlds]
         return cls(chosen, {row: [name] for row, name in learner_names.items()}, frozenset(sizes), trials)
 
     def __post_init__(self) -> None:
@@ -91,6 +93,8 @@ class View:
             *(world.name for world in self.worlds),
             *(name for names in self.learners.values() for name in names),
         ]:
+            if not isinstance(name, str):
+                raise TypeError("a name must be text")
             check_name(name)
 
     @property
@@ -133,7 +137,7 @@ class View:
         """Values of the facts that references state, by size, from the scores of a cell; None where they failed."""
         stated = self.stated
         references = set(stated.values())
-        known = {(one[0], one[1]): json.loads(one[-1]) for one in scores if one[0] in references and one[-1]}
+        known = {(one[0], one[1]): _facts(one[-1]) for one in scores if one[0] in references and one[-1]}
         return {
             size: [known.get((reference, size), {}).get(fact) for fact, reference in stated.items()]
             for size in {score[1] for score in scores}
@@ -141,8 +145,25 @@ class View:
 
     def _chosen(self, facts: str) -> list[Any]:
         """Values of the facts that are shown, from those of a score as JSON, which is not parsed if there are none."""
-        known = json.loads(facts) if self.facts and facts else {}
+        known = _facts(facts) if self.facts and facts else {}
         return [known.get(name) for name in self.facts]
+
+
+def _flat(text: str) -> dict[str, Any]:
+    """Parameters of a world from JSON: plain values by name."""
+    found = json.loads(text)
+    if not isinstance(found, dict) or any(isinstance(value, list | dict) for value in found.values()):
+        raise ValueError("parameters must be plain values by name")
+    return found
+
+
+def _facts(text: str) -> dict[str, Any]:
+    """Facts of a score from JSON."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text)
+        if isinstance(found, dict):
+            return found
+    raise StoreError(f"a store is damaged: the facts of a score are {shown(text)}.")
 
 
 def view_of(plan: Plan, worlds: Sequence[int], learners: Sequence[Sequence[int | None]]) -> dict[str, Any]:
