@@ -82,7 +82,7 @@ reference: $(INSTALLED)
 
 soak: $(INSTALLED)
 	$(BIN)/pytest -m soak
-	for part in kill disk damage plugins input tables load merge leak; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
+	for part in kill disk damage plugins input tables extremes load merge leak; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
 
 dist: $(INSTALLED)
 	rm -rf dist

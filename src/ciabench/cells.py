@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import date, time, timedelta
-from numbers import Number
+from decimal import Decimal
+from numbers import Number, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,6 +96,11 @@ def _converted(name: Any, values: NDArray[Any]) -> Floats:
         raise DataError(f"column {name!r} has an integer that is too large for a float; {NEED}.") from None
 
 
+def is_small(number: Any) -> bool:
+    """Whether a number of any type is finite and has a square."""
+    return bool(-LARGEST <= number <= LARGEST)
+
+
 def are_cells(values: Any) -> bool:
     """Whether a Series of objects holds text and numbers only, so that its values can be compared."""
     objects = np.asarray(values, dtype=object)
@@ -127,7 +133,7 @@ def _refuse_twins(name: Any, levels: Sequence[Any]) -> None:
     """Raise on levels that differ only in type, and on numbers that would not be numbers of a column."""
     seen: dict[str, Any] = {}
     for level in levels:
-        if isinstance(level, Number) and not abs(level) <= LARGEST:
+        if isinstance(level, Real | Decimal) and not is_small(level):
             raise DataError(f"column {name!r} has a level that is not finite, or too large; {NEED}.")
         text = str(plain_number(level) if isinstance(level, float) else level)
         twin = seen.setdefault(text, level)

@@ -19,22 +19,29 @@ import pandas as pd
 
 sys.path.append(str(Path(__file__).parent))
 
-from harness import asked, refusal  # noqa: E402 - found since the line above
+from harness import asked, refusal
 
-from ciabench import BeliefNetwork, BitEncoder, LatentClass, NaiveBayes, Table  # noqa: E402
-from ciabench.errors import CIABenchError  # noqa: E402
-from ciabench.files import written_whole  # noqa: E402
-from ciabench.findings.advice_table import as_meant  # noqa: E402
-from ciabench.lab.plan.experiment import load, validate  # noqa: E402
-from ciabench.lab.storage.rows import read  # noqa: E402
-from ciabench.world.table_file import read_table  # noqa: E402
+from ciabench import BeliefNetwork, BitEncoder, LatentClass, NaiveBayes, Table
+from ciabench.errors import CIABenchError
+from ciabench.files import written_whole
+from ciabench.findings.advice_table import as_meant
+from ciabench.lab.plan.experiment import load, validate
+from ciabench.lab.storage.rows import read
+from ciabench.world.table_file import read_table
 
 MEMORY = 4 * 2**30
 SECONDS = 30
 """Memory of this process, which its imports take a third of, and seconds per case and SCALE."""
 
 LABELS = ["no", "yes"]
-HOSTILE = ["<script>alert(1)</script>", "'; DROP TABLE cell; --", '"]]\n[[worlds]]', "=cmd|' /C calc'!A0", "\x1b]0;t\x07", "$\\frac{"]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "'; DROP TABLE cell; --",
+    '"]]\n[[worlds]]',
+    "=cmd|' /C calc'!A0",
+    "\x1b]0;t\x07",
+    "$\\frac{",
+]
 WORLD = {"name": "odd", "seed": 1, "trials": 1, "sizes": [10], "learners": ["NaiveBayes"]}
 
 READERS = {
@@ -45,19 +52,34 @@ READERS = {
     "results": (read, ".csv"),
     "packed results": (read, ".csv.gz"),
     "store": (read, ".db"),
-    "world": (lambda path: validate({**WORLD, "worlds": [{"use": "Table", "path": str(path), "target": "y"}]}, "odd").plan(), ".csv"),
+    "world": (
+        lambda path: validate({**WORLD, "worlds": [{"use": "Table", "path": str(path), "target": "y"}]}, "odd").plan(),
+        ".csv",
+    ),
+}
+
+
+def sparse(path):
+    """Make a file of a terabyte that takes no room."""
+    with open(path, "w") as file:
+        file.truncate(2**40)
+
+
+PLACES = {
+    "pipe": os.mkfifo,
+    "folder": os.mkdir,
+    "endless": lambda path: os.symlink("/dev/zero", path),
+    "loop": lambda path: os.symlink(path, path),
+    "dangling": lambda path: os.symlink("nowhere", path),
+    "sparse": sparse,
+    "empty": lambda path: path.write_bytes(b""),
 }
 
 
 def odd_files(folder, scale):
     """Cases of every reader with files that are none, or have no end."""
     for name, (reader, suffix) in READERS.items():
-        places = {
-            "pipe": os.mkfifo, "folder": os.mkdir, "endless": lambda path: os.symlink("/dev/zero", path),
-            "loop": lambda path: os.symlink(path, path), "dangling": lambda path: os.symlink("nowhere", path),
-            "sparse": lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 2**40), "empty": lambda path: open(path, "w").close(),
-        }  # fmt: skip
-        for kind, make in places.items():
+        for kind, make in PLACES.items():
             path = folder / f"{kind}-{name.replace(' ', '-')}{suffix}"
             make(path)
             yield f"{kind} as {name}", lambda reader=reader, path=path: reader(path)
@@ -71,8 +93,10 @@ def bombs(folder, scale):
     member = gzip.compress(bytes(2**24))
     for name in ("bomb.csv", "table.csv.gz", "results.csv.gz"):
         (folder / name).write_bytes(member * min(64 * scale, 256))
-    header = "world,trial,size,learner,success,best,constant,t,t_error\n".encode()
-    (folder / "rows.csv.gz").write_bytes(gzip.compress(header) + gzip.compress(b"a,1,1,b,1,1,1,1,1\n" * 2**18) * min(200 * scale, 800))
+    header = b"world,trial,size,learner,success,best,constant,t,t_error\n"
+    (folder / "rows.csv.gz").write_bytes(
+        gzip.compress(header) + gzip.compress(b"a,1,1,b,1,1,1,1,1\n" * 2**18) * min(200 * scale, 800)
+    )
     places = pyarrow.array(np.zeros(100_000, dtype=np.int32))
     text = pyarrow.DictionaryArray.from_arrays(places, ["x" * 100_000])
     parquet.write_table(pyarrow.table({"a": text, "y": LABELS * 50_000}), folder / "text.parquet")
@@ -107,7 +131,13 @@ def sizes(folder, scale):
 
 def numbers(folder, scale):
     """Cases of numbers whose sums and squares overflow, or that no float can hold."""
-    for name, value in {"1e308": 1e308, "1e149": 1e149, "infinity": np.inf, "an integer": 10**400, "a longer one": 10**5000}.items():
+    for name, value in {
+        "1e308": 1e308,
+        "1e149": 1e149,
+        "infinity": np.inf,
+        "an integer": 10**400,
+        "a longer one": 10**5000,
+    }.items():
         table = pd.DataFrame({"a": [value, 0, 1, 2.5] * 10, "y": LABELS * 20})
         yield f"{name} fitted", lambda table=table: LatentClass(n_init=1, max_iter=9).fit(table).predict_proba(table)
         mixed = pd.DataFrame({"a": ["text", value] * 20, "y": LABELS * 20})
@@ -115,22 +145,38 @@ def numbers(folder, scale):
         yield f"{name} as labels", lambda table=table: Table(table, target="a")
     (folder / "hex.toml").write_text(f'name = "a"\nseed = 0x{"f" * 9_000}\n')
     yield "an integer of an experiment", lambda: load(folder / "hex.toml")
-    yield "an integer of a world", lambda: validate({**WORLD, "worlds": [{"n": 10**5000, "k": 2, "b": 0.9}]}, "odd").plan()
+    yield (
+        "an integer of a world",
+        lambda: validate({**WORLD, "worlds": [{"n": 10**5000, "k": 2, "b": 0.9}]}, "odd").plan(),
+    )
+
+
+def variable(name, states="a, b"):
+    return f"variable {name} {{ type discrete [ 2 ] {{ {states} }}; }}\n"
+
+
+def table(name, entries, *parents):
+    return f"probability ( {name}{' | ' if parents else ''}{', '.join(parents)} ) {{ {entries} }}\n"
 
 
 def networks(folder, scale):
     """Cases of networks that would take quadratic time, or tables of any size."""
-    variables = "".join(f"variable v{place} {{ type discrete [ 2 ] {{ a, b }}; }}\n" for place in range(70))
-    one = "variable x { type discrete [ 1 ] { a }; }\n"
-    parents = ", ".join(f"v{place}" for place in range(1, 70))
+    names = [f"v{place}" for place in range(70)]
+    bits, one, half = "".join(map(variable, names)), variable("x", "a"), "default 0.5, 0.5;"
     texts = {
-        "words": "variable " * 200_000, "braces": "variable x {" * 100_000, "comments": "/* " * 500_000, "parentheses": one + "probability ( x ) {" + "( " * 500_000 + "}",
-        "spaces": one + "probability ( x ) { table" + " " * 500_000 + "}", "quotes": '"' * 500_000, "semicolons": one + "probability ( x ) {" + ";" * 500_000 + "}",
-        "parents": variables + f"probability ( v0 | {parents} ) {{ default 0.5, 0.5; }}", "states": "variable x { type discrete [ 9 ] { " + ", ".join(map(str, range(300_000))) + "}; }\nprobability ( x ) { default 1; }",
-        "variables": "".join(f"variable v{place} {{ type discrete [ 1 ] {{ a }}; }} probability ( v{place} ) {{ table 1; }}" for place in range(20_000)),
-        "tables": variables + "".join(f"probability ( v{place} | {', '.join(f'v{other}' for other in range(70) if other % 3 == 0 and other != place)} ) {{ default 0.5, 0.5; }}" for place in range(70)),
-        "axes": "".join(f"variable v{place} {{ type discrete [ 1 ] {{ a }}; }}\n" for place in range(70)) + f"probability ( v0 | {parents} ) {{ default 1; }}",
-    }  # fmt: skip
+        "words": "variable " * 200_000,
+        "braces": "variable x {" * 100_000,
+        "comments": "/* " * 500_000,
+        "quotes": '"' * 500_000,
+        "parentheses": one + table("x", "( " * 500_000),
+        "spaces": one + table("x", "table" + " " * 500_000),
+        "semicolons": one + table("x", ";" * 500_000),
+        "parents": bits + table("v0", half, *names[1:]),
+        "many cells": bits + "".join(table(name, half, *names[:23]) for name in names[23:]),
+        "axes": "".join(variable(name, "a") for name in names) + table("v0", "default 1;", *names[1:]),
+        "states": variable("x", ", ".join(map(str, range(300_000)))) + table("x", "default 1;"),
+        "variables": "".join(variable(f"v{place}", "a") + table(f"v{place}", "table 1;") for place in range(20_000)),
+    }
     for name, text in texts.items():
         (folder / f"{name}.bif").write_text(text)
         yield f"network of {name}", lambda name=name: BeliefNetwork.from_bif(folder / f"{name}.bif")
@@ -187,5 +233,7 @@ if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     for number in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(number, hang)
-    groups = (odd_files(place), bombs(place, factor), sizes(place, factor), numbers(place, factor), networks(place, factor), outputs(place, factor))
-    print(json.dumps({name: outcome(case, SECONDS if factor == 1 else 10 * SECONDS) for group in groups for name, case in group}))
+    limit = SECONDS if factor == 1 else 10 * SECONDS
+    groups = (odd_files, bombs, sizes, numbers, networks, outputs)
+    found = {name: outcome(case, limit) for group in groups for name, case in group(place, factor)}
+    print(json.dumps(found))

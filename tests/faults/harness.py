@@ -93,4 +93,5 @@ def answered():
         pass
     except (ValueError, TypeError) as error:
         frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-        assert any(f"{os.sep}sklearn{os.sep}" in name for name in frames[1:]), (error, frames)
+        if not any(f"{os.sep}sklearn{os.sep}" in name for name in frames[1:]):
+            raise

@@ -1,8 +1,8 @@
-"""Networks and stores as attackers make them: texts that are nearly BIF, stores with changed values and right checksums."""
+"""Networks and stores as attackers make them: nearly BIF; changed values under right checksums."""
 
 import json
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -22,28 +22,33 @@ from ciabench.probability.bif import parse_bif
 
 NAMES = ["a", "b", "c", '"a b"', "", "variable", "probability", "table", "é", "x" * 300, "<script>"]
 NUMBERS = ["0.5", "1", "0", "-1", "nan", "inf", "1e308", "1e-320", "half", "", "0x1", "1_0"]
-PIECES = ["{", "}", "(", ")", ";", ",", "|", "//", "/*", "*/", '"', "variable x {", "probability (", "table", "default", "\0", "\r", " "]
+PIECES = [*'{}();,|"', "//", "/*", "*/", "variable x {", "probability (", "table", "default", "\0", "\r", " "]
 
 names = st.sampled_from(NAMES[:3]) | st.sampled_from(NAMES) | st.text(max_size=3)
-shares = st.sampled_from(["0.5, 0.5", "1, 0", "0.1, 0.9", "1"]) | st.lists(st.sampled_from(NUMBERS), max_size=4).map(", ".join)
+states = st.sampled_from([["s", "t"], ["s", "t"], ["s"], ["s", "s"], []])
+shares = st.sampled_from(["0.5, 0.5", "1, 0", "0.1, 0.9", "1"]) | st.lists(st.sampled_from(NUMBERS), max_size=4).map(
+    ", ".join
+)
+places = st.sampled_from(["default", "table", "(s)", "(t)", "(s, t)", "(", "property"])
+entries = st.lists(st.tuples(places, shares).map(lambda entry: f"{entry[0]} {entry[1]};"), max_size=2).map(" ".join)
 
 
 @st.composite
 def networks(draw):
     """Text that is most often a network, or nearly one."""
-    states = {name: draw(st.sampled_from([["s", "t"], ["s", "t"], ["s"], ["s", "s"], []])) for name in draw(st.sets(names, min_size=1, max_size=4))}
-    blocks = [f"variable {name} {{ type discrete [ {len(own)} ] {{ {', '.join(own)} }}; }}" for name, own in states.items()]
-    for place, name in enumerate(states):
-        parents = draw(st.lists(st.sampled_from(list(states)[:place]) if place and draw(st.booleans()) else names, max_size=draw(st.integers(0, 2))))
+    variables = draw(st.dictionaries(names, states, min_size=1, max_size=4))
+    blocks = [f"variable {name} {{ type discrete [ 2 ] {{ {', '.join(own)} }}; }}" for name, own in variables.items()]
+    for place, (name, own) in enumerate(variables.items()):
+        known = st.sampled_from(list(variables)[:place]) if place and draw(st.booleans()) else names
+        parents = draw(st.lists(known, max_size=draw(st.integers(0, 2))))
         above = f" | {', '.join(parents)}" if parents else ""
-        even = ", ".join([str(1 / max(1, len(states[name])))] * len(states[name]))
-        entries = draw(st.lists(st.sampled_from(["default", "table", "(s)", "(t)", "(s, t)", "(", "property"]).map(lambda one: f"{one} {draw(shares)};"), max_size=2))
-        blocks.append(f"probability ( {name}{above} ) {{ {' '.join(entries) if draw(st.integers(0, 3)) == 0 else f'default {even};'} }}")
-    text = "\n".join(draw(st.permutations(blocks)) if draw(st.integers(0, 3)) == 0 else blocks)
+        even = f"default {', '.join([str(1 / max(1, len(own)))] * len(own))};"
+        blocks.append(f"probability ( {name}{above} ) {{ {even if draw(st.integers(0, 3)) else draw(entries)} }}")
+    text = "\n".join(blocks)
     for _ in range(draw(st.sampled_from([0, 0, 1, 2]))):
         place = draw(st.integers(0, len(text)))
         piece = draw(st.sampled_from(PIECES)) * draw(st.sampled_from([1, 1, 1, 1_000]))
-        text = text[:place] + piece + text[place + draw(st.integers(0, 5)):]
+        text = text[:place] + piece + text[place + draw(st.integers(0, 5)) :]
     return text
 
 
@@ -63,16 +68,21 @@ def check_network(text, folder):
         assert np.allclose(network.posterior(drawn.drop(columns=first), first).sum(axis=1), 1)
 
 
-HEAD = {"experiment": ["seed", "spec", "view", "environments"], "world": ["identity", "version", "name", "parameters"],
-        "learner": ["identity", "version", "is_reference", "name"]}  # fmt: skip
 TABLES = {
-    **HEAD,
+    "experiment": ["seed", "spec", "view", "environments"],
+    "world": ["identity", "version", "name", "parameters"],
+    "learner": ["identity", "version", "is_reference", "name"],
     "cell": ["world", "trial", "state", "error", "best", "constant", "seconds", "facts"],
     "score": ["learner", "size", "state", "error", "success", "t", "t_error", "fit_seconds", "facts"],
 }
-VALUES = [None, 0, -1, 2, 2**62, 1e308, -1e308, float("inf"), "", "a", "1", b"\xff", "=1", "\x1b]0;t\x07", "<script>", "'; DROP TABLE cell; --",
-          "null", "5", "[]", "{}", "[1]", '{"a": [1]}', '{"limit_random": "x"}', "[" * 5_000, "9" * 5_000, "NaN", '{"seed": 1}']  # fmt: skip
-inner = st.sampled_from([None, 0, -1, 1.5, True, "a", [], {}, [None], [[1]], [1, "a"], {"name": 1}, [{}], 10**30, 2**62, float("nan")])
+VALUES = [
+    None, 0, -1, 2, 2**62, 1e308, -1e308, float("inf"), "", "a", "1", b"\xff", "=1", "\x1b]0;t\x07", "<script>",
+    "'; DROP TABLE cell; --", "null", "5", "[]", "{}", "[1]", '{"a": [1]}', '{"limit_random": "x"}', "[" * 5_000,
+    "9" * 5_000, "NaN", '{"seed": 1}',
+]  # fmt: skip
+inner = st.sampled_from(
+    [None, 0, -1, 1.5, True, "a", [], {}, [None], [[1]], [1, "a"], {"name": 1}, [{}], 10**30, 2**62, float("nan")]
+)
 
 
 @st.composite
@@ -97,27 +107,39 @@ def replaced(document, part, value):
     return document
 
 
+FIRST = {
+    **dict.fromkeys(TABLES, "rowid = 1"),
+    "score": "(cell, learner, size) = (SELECT cell, learner, size FROM score LIMIT 1)",
+}
+
+
 def tampered(content, path, changes):
     """Write a store with changes and right checksums; return whether SQLite takes them."""
     path.write_bytes(content)
-    connection = sqlite3.connect(path)
-    try:
-        for table, column, part, value in changes:
-            if part:
-                (text,) = connection.execute(f"SELECT {column} FROM {table} LIMIT 1").fetchone()
-                with suppress(ValueError, TypeError, RecursionError):
-                    value = json.dumps(replaced(json.loads(text), part, value))
-            connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = (SELECT min(rowid) FROM {table})" if table != "score" else
-                               f"UPDATE score SET {column} = ? WHERE cell = 1 AND learner = 1 AND size = 10", (value,))  # fmt: skip
+    with closing(sqlite3.connect(path)) as connection, suppress(sqlite3.Error, OverflowError, UnicodeError, TypeError):
+        for change in changes:
+            change_value(connection, *change)
         cells = [cell for (cell,) in connection.execute("SELECT id FROM cell")]
-        seal_cells(connection, {one: checksum(connection.execute(CELL, (one,)).fetchone(), connection.execute(SCORES, (one,)).fetchall()) or 0 for one in cells})
+        seal_cells(connection, {cell: sum_of(connection, cell) for cell in cells})
         seal_head(connection)
         connection.commit()
-    except (sqlite3.Error, OverflowError, UnicodeError, TypeError):
-        return False
-    finally:
-        connection.close()
-    return True
+        return True
+    return False
+
+
+def change_value(connection, table, column, part, value):
+    """Write a value, or JSON of which one part is replaced by it, into the first row of a table."""
+    if part:
+        (text,) = connection.execute(f"SELECT {column} FROM {table} WHERE {FIRST[table]}").fetchone()
+        with suppress(ValueError, TypeError, RecursionError):
+            value = json.dumps(replaced(json.loads(text), part, value))
+    connection.execute(f"UPDATE {table} SET {column} = ? WHERE {FIRST[table]}", (value,))
+
+
+def sum_of(connection, cell):
+    """Checksum of a cell; 0 if a value has the wrong type."""
+    values = connection.execute(CELL, (cell,)).fetchone()
+    return checksum(values, connection.execute(SCORES, (cell,)).fetchall()) or 0
 
 
 def check_store(content, changes, folder, experiment):
@@ -127,7 +149,8 @@ def check_store(content, changes, folder, experiment):
         return
     answers = [
         lambda: read(path), lambda: read(path, ["log_loss"]), lambda: spec_of(path), lambda: exported(path, "csv"),
-        lambda: exported(path, "json"), lambda: merged(path), lambda: run_experiment(experiment, path.parent, progress="silent"),
+        lambda: exported(path, "json"), lambda: merged(path),
+        lambda: run_experiment(experiment, path.parent, progress="silent"),
     ]  # fmt: skip
     count = 0
     for answer in answers:

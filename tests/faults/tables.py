@@ -25,12 +25,16 @@ from ciabench.seeds import Seed
 from ciabench.world.table_file import read_table
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "=HYPERLINK(1)"]
-MARKUP = ["<script>alert(1)</script>", "'; DROP TABLE cell; --", '"]]\n[[worlds]]', "$\\frac{", "{{ 7 * 7 }}", "\x1b]0;t\x07"]
-NAMES = ["a", "b", "id", "y", "", " ", "Unnamed: 0", "ciabench_kinds", "None", "x" * 300, "é", "\ufeff", *MARKUP, *FORMULAS]
+MARKUP = [
+    "<script>alert(1)</script>", "'; DROP TABLE cell; --", '"]]\n[[worlds]]', "$\\frac{", "{{ 7 * 7 }}", "\x1b]0;t\x07",
+]  # fmt: skip
+NAMES = [
+    "a", "b", "id", "y", "", " ", "Unnamed: 0", "ciabench_kinds", "None", "x" * 300, "é", "\ufeff", *MARKUP, *FORMULAS,
+]  # fmt: skip
 WORDS = [
-    "", "0", "1", "yes", "no", "NA", "nan", "None", "inf", "-inf", "1e308", "-1e308", "1e400", "1e-320", "0x1F", "1_000",
-    "1,5", "1.5", str(2**63), str(2**64), "9" * 400, "True", "false", "2024-01-31", "31.01.24", "1+2j", " 1", "1 ", '"', "'",
-    "a\0", "\ud800", "\u202e", "x" * 300, "y\n", *MARKUP, *FORMULAS,
+    "", "0", "1", "yes", "no", "NA", "nan", "None", "inf", "-inf", "1e308", "-1e308", "1e400", "1e-320", "0x1F",
+    "1_000", "1,5", "1.5", str(2**63), str(2**64), "9" * 400, "True", "false", "2024-01-31", "31.01.24", "1+2j", " 1", "1 ",
+    '"', "'", "a\0", "\ud800", "\u202e", "x" * 300, "y\n", *MARKUP, *FORMULAS,
 ]  # fmt: skip
 EXTREMES = [0.0, -0.0, 1.0, 5e-324, 1e-300, 1e16, 1e150, 1.1e150, 1e308, -1e308, np.inf, -np.inf, np.nan]
 
@@ -39,17 +43,27 @@ floats = st.sampled_from(EXTREMES) | st.floats()
 whole = st.integers(-3, 3) | st.integers(-(2**63), 2**63 - 1)
 strange = st.sampled_from([
     None, pd.NA, pd.NaT, 10**400, -(2**64), Decimal("NaN"), Decimal("1e400"), Fraction(1, 3), 1j, b"a", [], [1], {},
-    (1, 2), frozenset(), np.bool_(True), np.float32(0.1), np.longdouble("1e4000"), np.datetime64("2024-01-31"), pd.Timestamp(0),
-    pd.Timedelta(1), pd.Interval(0, 1), pd.Period("2024"), np.array([1, 2]), np.str_("a"), True, 0, 1.0, "1", "True", int, range(3),
+    (1, 2), frozenset(), np.bool_(True), np.float32(0.1), np.longdouble("1e4000"), np.datetime64("2024-01-31"),
+    pd.Timestamp(0), pd.Timedelta(1), pd.Interval(0, 1), pd.Period("2024"), np.array([1, 2]), np.str_("a"), True, 0,
+    1.0, "1", "True", int, range(3),
 ])  # fmt: skip
+moments = st.integers(0, 2**31)
 CELLS = {
-    "float64": floats, "float32": floats, "float16": floats, "longdouble": floats, "int64": whole, "uint64": st.integers(0, 2**64 - 1),
-    "int8": st.integers(-128, 127), "bool": st.booleans(), "object": texts | floats | strange, "str": texts, "complex128": floats,
-    "Int64": whole | st.none(), "boolean": st.booleans() | st.none(), "Float64": floats | st.none(), "string": texts | st.none(),
-    "datetime64[s]": st.integers(0, 2**31), "timedelta64[s]": st.integers(0, 2**31), "S3": st.binary(max_size=3),
-    "Sparse[float64]": floats, "Sparse[int64]": whole, "int64[pyarrow]": whole, "string[pyarrow]": texts | st.none(),
+    **dict.fromkeys(["float64", "float32", "float16", "longdouble", "complex128", "Sparse[float64]"], floats),
+    **dict.fromkeys(["int64", "Sparse[int64]", "int64[pyarrow]"], whole),
+    **dict.fromkeys(["string", "string[pyarrow]"], texts | st.none()),
+    **dict.fromkeys(["datetime64[s]", "timedelta64[s]"], moments),
+    "uint64": st.integers(0, 2**64 - 1),
+    "int8": st.integers(-128, 127),
+    "bool": st.booleans(),
+    "object": texts | floats | strange,
+    "str": texts,
+    "Int64": whole | st.none(),
+    "boolean": st.booleans() | st.none(),
+    "Float64": floats | st.none(),
+    "S3": st.binary(max_size=3),
     "period[D]": st.sampled_from(["2024-01-31", None]),
-}  # fmt: skip
+}
 """Types of columns, and what their cells may be."""
 
 labels = st.sampled_from([["no", "yes"], [0, 1], [0.0, 1.0], [False, True], ["a", "a\0"], ["<b>", "=1"], [1, 2.5]])
@@ -74,10 +88,13 @@ def tables(draw):
     size = draw(st.integers(0, 12))
     found = draw(st.lists(columns(size), min_size=0, max_size=4))
     if draw(st.integers(0, 9)):
-        found.append(pd.Series([draw(labels)[row % 2] for row in range(size)], dtype=object))
+        own = draw(labels)
+        found.append(pd.Series([own[row % 2] for row in range(size)], dtype=object))
     table = pd.concat(found, axis=1) if found else pd.DataFrame(index=range(size))
     names = st.sampled_from(NAMES) | st.text(max_size=3) | st.sampled_from([0, 1, True, None, np.nan, (1, 2), 1.5])
-    made = draw(st.lists(names, min_size=table.shape[1], max_size=table.shape[1], unique_by=draw(st.sampled_from([str, id]))))
+    made = draw(
+        st.lists(names, min_size=table.shape[1], max_size=table.shape[1], unique_by=draw(st.sampled_from([str, id])))
+    )
     table.columns = pd.Index([*made[:-1], "y"] if found else made, dtype=object)
     if draw(st.integers(0, 9)) == 0:
         table.index = pd.Index([0] * size)
@@ -101,13 +118,18 @@ def texts_of_tables(draw):
     names = [*draw(st.lists(st.sampled_from(NAMES) | texts, max_size=4)), "y"]
     pools = [draw(st.lists(texts, min_size=1, max_size=4)) for _ in names[:-1]]
     rows = [
-        [*(draw(st.sampled_from(pool)) for pool in pools), ["no", "yes"][row % 2]] for row in range(draw(st.integers(0, 12)))
+        [*(draw(st.sampled_from(pool)) for pool in pools), ["no", "yes"][row % 2]]
+        for row in range(draw(st.integers(0, 12)))
     ]
     if rows and draw(st.integers(0, 7)) == 0:
         rows[draw(st.integers(0, len(rows) - 1))] = draw(st.lists(texts, max_size=6))
     quoting = draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC, None]))
-    text = separated([names, *rows], draw(st.sampled_from(",;\t|")), quoting, draw(st.sampled_from(["\n", "\r\n", "\r"])))
-    encoding = draw(st.sampled_from(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32", "latin-1", "cp1252", "shift-jis", "utf-7"]))
+    text = separated(
+        [names, *rows], draw(st.sampled_from(",;\t|")), quoting, draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    )
+    encoding = draw(
+        st.sampled_from(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32", "latin-1", "cp1252", "shift-jis", "utf-7"])
+    )
     content = text.encode(encoding, "replace")
     change = draw(st.integers(0, 15))
     if change == 0:
@@ -118,7 +140,7 @@ def texts_of_tables(draw):
 
 @st.composite
 def parquets(draw):
-    """Bytes of a Parquet file: of a DataFrame or of nested columns, with metadata of anyone's making, perhaps damaged."""
+    """Bytes of a Parquet file: of a DataFrame or of nested columns, its metadata odd, perhaps damaged."""
     frame = draw(tables())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -129,9 +151,17 @@ def parquets(draw):
     metadata = dict(arrow.schema.metadata or {})
     known = json.loads(metadata.get(b"pandas", b"{}"))
     if known and draw(st.integers(0, 2)) == 0:
-        known[draw(st.sampled_from(sorted(known)))] = draw(st.sampled_from([None, [], {}, 1, "a", [{}], [{"kind": "range"}]]))
+        known[draw(st.sampled_from(sorted(known)))] = draw(
+            st.sampled_from([None, [], {}, 1, "a", [{}], [{"kind": "range"}]])
+        )
         metadata[b"pandas"] = json.dumps(known).encode()
-    metadata.update(draw(st.sampled_from([{}, {}, {b"pandas": b"{"}, {b"ARROW:schema": b"odd"}, {b"PANDAS_ATTRS": b'{"ciabench_kinds": 5}'}])))
+    metadata.update(
+        draw(
+            st.sampled_from(
+                [{}, {}, {b"pandas": b"{"}, {b"ARROW:schema": b"odd"}, {b"PANDAS_ATTRS": b'{"ciabench_kinds": 5}'}]
+            )
+        )
+    )
     stream = io.BytesIO()
     try:
         parquet.write_table(arrow.replace_schema_metadata(metadata), stream)

@@ -5,7 +5,7 @@ import pytest
 
 ANSWERED = {
     "columns read", "columns fitted", "columns of a world", "columns advised on", "levels read", "1e149 fitted",
-    "1e149 beside text", "1e308 as labels", "1e149 as labels", "a store that is a loop",
+    "1e149 beside text", "1e149 as labels", "a store that is a loop",
 }  # fmt: skip
 REASONS = {
     "pipe as table": "it is a pipe or a device; save its content to a file first",

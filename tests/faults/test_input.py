@@ -1,9 +1,9 @@
 """Whatever is typed or given: an answer, or one of our errors in one line; never a traceback, never a hang."""
 
 import pytest
+from harness import experiment
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from harness import experiment
 from inputs import (
     arguments,
     check_arguments,

@@ -74,7 +74,7 @@ def _start(start: Mapping[Any, Any], network: Network, place: int) -> Floats:
 
 
 def as_labels(levels: tuple[Any, ...]) -> NDArray[Any]:
-    """Levels as an array; those of different types, and long texts, which would all take the same room, stay objects."""
+    """Levels as an array; those of different types stay as they are, as do long texts, which would take much room."""
     are_alike = len(set(map(type, levels))) == 1 and max(len(str(level)) for level in levels) <= LONGEST_LEVEL
     return np.array(levels, dtype=None if are_alike else object)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
 from ciabench.errors import ModelError, shown
@@ -182,7 +183,9 @@ def _numbers(name: str, text: str) -> list[float]:
     try:
         return [float(word) for word in _words(text)]
     except ValueError:
-        raise ModelError(f"the table of {shown(name)} has an entry that is not a number: {shown(text.strip())}.") from None
+        raise ModelError(
+            f"the table of {shown(name)} has an entry that is not a number: {shown(text.strip())}."
+        ) from None
 
 
 def _place(name: str, parents: list[str], places: Places, selected: str) -> tuple[int, ...]:
@@ -204,8 +207,8 @@ def _place(name: str, parents: list[str], places: Places, selected: str) -> tupl
 def _check_sums(name: str, parents: list[str], places: Places, table: Floats) -> None:
     """Raise on the first distribution that is not given, or not one."""
     rows = table.reshape(-1, table.shape[-1])
-    is_possible = ((rows >= 0) & (rows <= 1 + ROUNDING)).all(axis=1)
-    is_possible &= abs(np.where(is_possible[:, None], rows, 0).sum(axis=1) - 1) <= ROUNDING
+    is_possible: NDArray[np.bool_] = ((rows >= 0) & (rows <= 1 + ROUNDING)).all(axis=1)
+    is_possible &= np.abs(np.where(is_possible[:, None], rows, 0).sum(axis=1) - 1) <= ROUNDING
     if is_possible.all():
         return
     first = int(np.argmin(is_possible))

@@ -155,7 +155,9 @@ def _refuse_long(path: str | Path, table: Any) -> None:
             lengths = [compute.binary_length(one.dictionary).take(one.indices) for one in column.chunks]
             size = sum(compute.sum(one).as_py() or 0 for one in lengths)
             if size > MOST_TEXT:
-                raise DataError(f"{path}: column {name!r} has {size} bytes of text, more than the limit of {MOST_TEXT}.")
+                raise DataError(
+                    f"{path}: column {name!r} has {size} bytes of text, more than the limit of {MOST_TEXT}."
+                )
 
 
 def _text(path: str | Path, content: bytes) -> str:

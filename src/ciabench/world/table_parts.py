@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ciabench.cells import LARGEST
+from ciabench.cells import is_small
 from ciabench.columns import FIXED_KINDS, MOST_WHOLE_NUMBERS, Columns, as_table
 from ciabench.errors import DataError
 from ciabench.world.splits import Rows
@@ -96,11 +96,13 @@ def _refuse_no_label(labels: list[Any], what: str) -> None:
     for label in labels:
         if not isinstance(label, str | Real | np.bool_):
             raise DataError(f"{what} must hold text, numbers or booleans; it has a {type(label).__name__}.")
-        if isinstance(label, Real) and not abs(label) <= LARGEST:
+        if isinstance(label, Real) and not is_small(label):
             raise DataError(f"{what} has a label that is not finite, or too large a number.")
         if isinstance(label, str) and (len(label) > LONGEST_LABEL or label.endswith("\0")):
             problem = "ends with the character NUL" if label.endswith("\0") else f"has {len(label)} characters"
-            raise DataError(f"{what} has a label that {problem}; labels have at most {LONGEST_LABEL}, none of them NUL.")
+            raise DataError(
+                f"{what} has a label that {problem}; labels have at most {LONGEST_LABEL}, none of them NUL."
+            )
 
 
 def are_measured(distinct: set[Any]) -> bool:

@@ -168,7 +168,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _unpacked(content: bytes) -> bytes:
-    """Content of a gzip file, of which only the beginning is unpacked if it is far larger than tables of results are."""
+    """Content of a gzip file, which is unpacked no further than tables of results go."""
     most = MOST_TIMES * len(content)
     with gzip.open(io.BytesIO(content)) as file:
         plain = file.read(most + 1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ciabench.errors import StoreError, shown
-from ciabench.lab.plan.learner import check_name
+from ciabench.lab.plan.learner import check_name, check_parameters
 from ciabench.lab.plan.plan import Plan
 
 WORLD = "world"
@@ -96,6 +96,8 @@ class View:
             if not isinstance(name, str):
                 raise TypeError("a name must be text")
             check_name(name)
+        for world in self.worlds:
+            check_parameters(world.name, world.parameters)
 
     @property
     def parameters(self) -> list[str]:
