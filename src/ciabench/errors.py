@@ -88,7 +88,7 @@ def shown(value: object, most: int = 60) -> str:
     """
     try:
         text = repr(value)
-    except ValueError:  # Python writes no integers of more than 4,300 digits
+    except (ValueError, RecursionError):  # Python writes no integers of more than 4,300 digits
         return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
     return text if len(text) <= most else f"{text[: most - 3]}..."
 

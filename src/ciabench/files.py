@@ -12,9 +12,6 @@ from ciabench.errors import StoreError
 MOST_BYTES = 2**32
 """Largest file that is read."""
 
-MOST_TEXT = 2**24
-"""Largest file of definitions, such as an experiment or a network, that is read."""
-
 
 def content_of(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Content of a regular file of at most so many bytes; anything else is refused by an OSError that says why.

@@ -145,6 +145,10 @@ def numbers(folder, scale):
         yield f"{name} as labels", lambda table=table: Table(table, target="a")
     (folder / "hex.toml").write_text(f'name = "a"\nseed = 0x{"f" * 9_000}\n')
     yield "an integer of an experiment", lambda: load(folder / "hex.toml")
+    for name, part in {"keys": "a.", "quoted keys": '"a b" . ', "keys with commas": "',' . ", "escapes": '\\"'}.items():
+        path = folder / f"{name}.toml"
+        path.write_text(part * (2**19 // len(part)) + "a = 1")
+        yield f"{name} of an experiment", lambda path=path: load(path)
     yield (
         "an integer of a world",
         lambda: validate({**WORLD, "worlds": [{"n": 10**5000, "k": 2, "b": 0.9}]}, "odd").plan(),

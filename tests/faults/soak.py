@@ -128,7 +128,7 @@ def tables(folder):
 
     os.chdir(folder)
     clock, here, small = time.perf_counter(), st.just(folder), st.just(experiment(trials=3))
-    content = st.just(made(folder / "made", trials=3).read_bytes())
+    content = st.just(made(folder / "store", trials=3).read_bytes())
     checks = {
         "CSV files": (cases.check_table_file, cases.texts_of_tables(), cases.suffixes, here),
         "Parquet files": (cases.check_table_file, cases.parquets(), st.just(".parquet"), here),
@@ -150,7 +150,7 @@ def extremes(folder):
     answered = [name for name, text in found.items() if text == "answered"]
     assert all(name in answered or text.startswith("refused: ") for name, text in found.items()), found
     print(
-        f"extreme cases: {len(found)} within {cases.MEMORY >> 30} GB and {10 * cases.SECONDS} s of processor time each: "
+        f"extreme cases: {len(found)} within {cases.MEMORY >> 30} GB and {10 * cases.SECONDS} s each: "
         f"{len(found) - len(answered)} refused in one line; answered: {', '.join(answered)}; "
         f"{time.perf_counter() - clock:.0f} s"
     )

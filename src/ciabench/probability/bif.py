@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
 from ciabench.errors import ModelError, shown
-from ciabench.files import MOST_TEXT, content_of
+from ciabench.files import content_of
 from ciabench.probability.network import MOST_CELLS, refuse_large
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -23,6 +23,9 @@ ROUNDING = 1e-3
 """How far the numbers of a distribution in a file may be from a sum of 1."""
 
 MOST_VARIABLES = 10_000
+
+MOST_BYTES = 2**24
+"""Largest file that is read."""
 
 Places = Mapping[str, Mapping[str, int]]
 """Position of every state by variable and state."""
@@ -39,7 +42,7 @@ class Definition(NamedTuple):
 def read_bif(path: str | Path) -> Definition:
     """Read a network from a file."""
     try:
-        text = content_of(path, MOST_TEXT).decode()
+        text = content_of(path, MOST_BYTES).decode()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read; {error.strerror or error}.") from None
     except UnicodeDecodeError:

@@ -1,6 +1,7 @@
 """Experiment files: TOML → a frozen, validated Experiment → the plan that workers carry out."""
 
 import json
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from ciabench.errors import CIABenchError, ExperimentError, shown
-from ciabench.files import MOST_TEXT, content_of
+from ciabench.files import content_of
 from ciabench.lab.plan.learner import Learner, resolve
 from ciabench.lab.plan.plan import Plan, Reference
 from ciabench.lab.plan.registry import close_match, needs_import
@@ -23,6 +24,14 @@ Name = Annotated[str, Field(strict=True, min_length=1, max_length=100)]
 Made = TypeVar("Made")
 
 MOST_WORLDS = 10_000
+
+MOST_BYTES = 2**20
+"""Largest experiment file that is read."""
+
+MOST_PARTS = 100
+PART = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.){0,200}"|'[^'\n]{0,200}')"""
+LONG_KEY = re.compile(rf"(?<![\w-]){PART}(?:[ \t]*\.[ \t]*{PART}){{{MOST_PARTS}}}")
+"""A dotted key that is too long: the parser's time grows with the square of the number of its parts."""
 
 
 def _tabled(value: Any) -> Any:
@@ -203,7 +212,10 @@ class Experiment(BaseModel):
 def load(path: str | Path) -> Experiment:
     """Read an experiment file; a mistake in it is reported in one line: key, value and what was expected."""
     try:
-        table = tomllib.loads(content_of(path, MOST_TEXT).decode())
+        text = content_of(path, MOST_BYTES).decode()
+        if LONG_KEY.search(text):
+            raise ExperimentError(f"{path}: a key has more than {MOST_PARTS} parts.")
+        table = tomllib.loads(text)
     except OSError as error:
         raise ExperimentError(f"{path}: cannot be read; {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
