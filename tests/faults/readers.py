@@ -4,6 +4,7 @@ import json
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from harness import answered, asked, refusal
@@ -13,11 +14,12 @@ from hypothesis import target
 from ciabench import BeliefNetwork
 from ciabench.errors import CIABenchError, ModelError
 from ciabench.lab.session import run_experiment
-from ciabench.lab.storage.database import CELL, SCORES, checksum, seal_cells, seal_head
+from ciabench.lab.storage.database import checksum, seal_cells, seal_head
 from ciabench.lab.storage.export import export
 from ciabench.lab.storage.merge import merge
 from ciabench.lab.storage.rows import read, spec_of
 from ciabench.lab.storage.store import Store
+from ciabench.lab.storage.tables import CELL, SCORES
 from ciabench.probability.bif import parse_bif
 
 NAMES = ["a", "b", "c", '"a b"', "", "variable", "probability", "table", "é", "x" * 300, "<script>"]
@@ -80,7 +82,7 @@ VALUES = [
     "'; DROP TABLE cell; --", "null", "5", "[]", "{}", "[1]", '{"a": [1]}', '{"limit_random": "x"}', "[" * 5_000,
     "9" * 5_000, "NaN", '{"seed": 1}',
 ]  # fmt: skip
-inner = st.sampled_from(
+inner: Any = st.sampled_from(
     [None, 0, -1, 1.5, True, "a", [], {}, [None], [[1]], [1, "a"], {"name": 1}, [{}], 10**30, 2**62, float("nan")]
 )
 

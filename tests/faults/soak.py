@@ -165,10 +165,9 @@ def _tried(checks, numbers):
 
     warnings.simplefilter("ignore")
     tried = dict.fromkeys(numbers, 0)
-    for kind, (check, *strategies) in checks.items():
-        often = settings(
-            max_examples=numbers[kind], deadline=60_000, suppress_health_check=list(HealthCheck), database=None
-        )
+    for kind, number in numbers.items():
+        check, *strategies = checks[kind]
+        often = settings(max_examples=number, deadline=60_000, suppress_health_check=list(HealthCheck), database=None)
         often(given(st.tuples(*strategies))(_counting(tried, kind, check)))()
     return ", ".join(f"{count:,} {kind}" for kind, count in tried.items())
 

@@ -211,7 +211,8 @@ def _check_sums(name: str, parents: list[str], places: Places, table: Floats) ->
     """Raise on the first distribution that is not given, or not one."""
     rows = table.reshape(-1, table.shape[-1])
     is_possible: NDArray[np.bool_] = ((rows >= 0) & (rows <= 1 + ROUNDING)).all(axis=1)
-    is_possible &= np.abs(np.where(is_possible[:, None], rows, 0).sum(axis=1) - 1) <= ROUNDING
+    sums: Floats = np.where(is_possible[:, None], rows, 0).sum(axis=1)
+    is_possible = is_possible & np.less_equal(np.abs(sums - 1), ROUNDING)
     if is_possible.all():
         return
     first = int(np.argmin(is_possible))
