@@ -4,10 +4,9 @@ import math
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ciabench.arrays import Floats
 from ciabench.errors import ModelError, shown
@@ -210,9 +209,9 @@ def _place(name: str, parents: list[str], places: Places, selected: str) -> tupl
 def _check_sums(name: str, parents: list[str], places: Places, table: Floats) -> None:
     """Raise on the first distribution that is not given, or not one."""
     rows = table.reshape(-1, table.shape[-1])
-    is_possible: NDArray[np.bool_] = ((rows >= 0) & (rows <= 1 + ROUNDING)).all(axis=1)
+    is_possible: Any = ((rows >= 0) & (rows <= 1 + ROUNDING)).all(axis=1)
     sums: Floats = np.where(is_possible[:, None], rows, 0).sum(axis=1)
-    is_possible = is_possible & np.less_equal(np.abs(sums - 1), ROUNDING)
+    is_possible &= np.abs(sums - 1) <= ROUNDING
     if is_possible.all():
         return
     first = int(np.argmin(is_possible))

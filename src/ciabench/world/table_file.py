@@ -127,7 +127,7 @@ def _parquet(path: str | Path, content: bytes) -> pd.DataFrame:
         raise
     except Exception as error:  # of any type, if what the file says of itself is odd
         raise DataError(f"{path}: is not a Parquet file that can be read.") from error
-    frame.columns = pd.Index(list(map(str, frame.columns)), dtype=object)
+    frame.columns = pd.Index(list(map(str, frame.columns)))
     twice = frame.columns[frame.columns.duplicated()]
     if twice.size:
         raise DataError(f"{path}: has more than one column {twice[0]!r}; names must be unique.")

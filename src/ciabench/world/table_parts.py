@@ -93,9 +93,10 @@ def labels_of(y: Any, n_rows: int, what: str) -> NDArray[Any]:
 
 def _refuse_no_label(labels: list[Any], what: str) -> None:
     """Raise on the first label that is neither text nor a number, or that an array of labels cannot hold."""
-    for label in labels:
-        if not isinstance(label, str | Real | np.bool_):
-            raise DataError(f"{what} must hold text, numbers or booleans; it has a {type(label).__name__}.")
+    for kind in set(map(type, labels)):
+        if not issubclass(kind, str | Real | np.bool_):
+            raise DataError(f"{what} must hold text, numbers or booleans; it has a {kind.__name__}.")
+    for label in set(labels):
         if isinstance(label, Real) and not is_small(label):
             raise DataError(f"{what} has a label that is not finite, or too large a number.")
         if isinstance(label, str) and (len(label) > LONGEST_LABEL or label.endswith("\0")):
