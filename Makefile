@@ -88,7 +88,7 @@ reference: $(INSTALLED)
 
 soak: $(INSTALLED)
 	$(BIN)/pytest -m soak
-	for part in kill disk damage plugins input load merge leak numbers determinism; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
+	for part in kill disk damage plugins input tables extremes load merge leak numbers determinism; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
 
 dist: $(INSTALLED)
 	rm -rf dist

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import date, time, timedelta
-from numbers import Number
+from decimal import Decimal
+from numbers import Number, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from ciabench.errors import CellError, DataError
 
 LARGEST = 1e150
 """Numbers beyond this have no square."""
+
+NEED = f"numbers must be between −{LARGEST:g} and {LARGEST:g}"
 
 
 class Cells(NamedTuple):
@@ -51,8 +54,8 @@ def _finite(name: Any, numbers: Floats) -> Floats:
     is_large = np.abs(numbers) > LARGEST
     if is_large.any():
         row = int(np.argmax(is_large))
-        need = "finite, or NaN if missing" if np.isinf(numbers[row]) else f"between −{LARGEST:g} and {LARGEST:g}"
-        raise DataError(f"column {name!r} has {numbers[row]} in row {row}; numbers must be {need}.")
+        need = "numbers must be finite, or NaN if missing" if np.isinf(numbers[row]) else NEED
+        raise DataError(f"column {name!r} has {numbers[row]} in row {row}; {need}.")
     return numbers
 
 
@@ -69,20 +72,43 @@ def _of_objects(name: Any, values: NDArray[Any]) -> Cells:
     import pandas as pd
 
     is_missing = pd.isna(values)
-    types = set(map(type, values[~is_missing]))
+    types = _types(values, is_missing)
     if not all(map(_is_cell, types)):
         _refuse_cell(name, values, is_missing)
     if types and all(issubclass(one, bool | np.bool_) for one in types):
         return Cells(np.where(is_missing, np.nan, values).astype(np.float64), None, (), is_bool=True)
     if not any(issubclass(one, str) for one in types):
-        return Cells(_finite(name, np.where(is_missing, np.nan, values).astype(np.float64)), None, ())
+        return Cells(_finite(name, _converted(name, np.where(is_missing, np.nan, values))), None, ())
     positions, found = pd.factorize(values, use_na_sentinel=True)
     levels = found.tolist()
-    order = sorted(range(len(levels)), key=lambda i: (not isinstance(levels[i], Number), levels[i]))
     _refuse_twins(name, levels)
+    order = sorted(range(len(levels)), key=lambda i: (isinstance(levels[i], str), levels[i]))
     places = np.empty(len(levels) + 1, dtype=np.intp)
     places[order], places[-1] = np.arange(len(levels)), -1
     return Cells(None, places[positions], tuple(levels[i] for i in order))
+
+
+def _converted(name: Any, values: NDArray[Any]) -> Floats:
+    """Numbers of any type as floats."""
+    try:
+        return values.astype(np.float64)
+    except OverflowError:
+        raise DataError(f"column {name!r} has an integer that is too large for a float; {NEED}.") from None
+
+
+def is_small(number: Any) -> bool:
+    """Whether a number of any type is finite and has a square."""
+    return bool(-LARGEST <= number <= LARGEST)
+
+
+def are_cells(values: Any) -> bool:
+    """Whether a Series of objects holds text and numbers only, so that its values can be compared."""
+    objects = np.asarray(values, dtype=object)
+    return all(map(_is_cell, _types(objects, values.isna().to_numpy())))
+
+
+def _types(values: NDArray[Any], is_missing: NDArray[np.bool_]) -> set[type]:
+    return set(map(type, values[~is_missing]))
 
 
 def _is_cell(kind: type) -> bool:
@@ -104,9 +130,11 @@ def _refuse_cell(name: Any, values: NDArray[Any], is_missing: NDArray[np.bool_])
 
 
 def _refuse_twins(name: Any, levels: Sequence[Any]) -> None:
-    """Raise on levels that differ only in type."""
+    """Raise on levels that differ only in type, and on numbers that would not be numbers of a column."""
     seen: dict[str, Any] = {}
     for level in levels:
+        if isinstance(level, Real | Decimal) and not is_small(level):
+            raise DataError(f"column {name!r} has a level that is not finite, or too large; {NEED}.")
         text = str(plain_number(level) if isinstance(level, float) else level)
         twin = seen.setdefault(text, level)
         if twin is not level:

@@ -203,19 +203,21 @@ def is_mixed(table: Any) -> bool:
 
 def in_order(table: Any, names: Sequence[Any]) -> Any:
     """The columns of a DataFrame in the order of training."""
-    lacking = [name for name in names if name not in table.columns]
+    places = {name: place for place, name in enumerate(table.columns)}
+    lacking = [name for name in names if name not in places]
     if lacking:
         raise DataError(f"X lacks the column {lacking[0]!r}, which it had in training.")
-    extra = [name for name in table.columns if name not in set(names)]
+    extra = places.keys() - set(names)
     if extra:
-        raise DataError(f"X has a column {extra[0]!r} that it did not have in training; leave it out.")
-    return table[list(names)]
+        first = min(extra, key=places.__getitem__)
+        raise DataError(f"X has a column {first!r} that it did not have in training; leave it out.")
+    return table.iloc[:, [places[name] for name in names]]
 
 
 def _each(table: Any) -> Iterator[tuple[Any, Any]]:
     """Names and values of the columns; those of an array have numbers for names."""
     if is_frame(table):
-        yield from ((name, table[name]) for name in table.columns)
+        yield from table.items()
     else:
         yield from enumerate(table.T)
 
@@ -225,16 +227,15 @@ def _chosen_kinds(kinds: Any, names: list[Any]) -> dict[Any, str]:
     chosen = dict.fromkeys(names, kinds) if isinstance(kinds, str) else kinds or {}
     if not isinstance(chosen, Mapping) or not all(kind in KINDS for kind in chosen.values()):
         raise ParameterError(f"kinds must be one of {', '.join(KINDS)}, or name one for a column; got {kinds!r}.")
-    for name in chosen:
-        if name not in names:
-            raise ParameterError(f"kinds names the column {name!r}, which X does not have.")
+    for name in chosen.keys() - set(names):
+        raise ParameterError(f"kinds names the column {name!r}, which X does not have.")
     return dict(chosen)
 
 
 def _fixed_kinds(table: Any, names: list[Any]) -> dict[Any, str]:
-    """Kinds that `Columns.fixed` found on the whole table."""
-    fixed = getattr(table, "attrs", {}).get(FIXED_KINDS, {})
-    return {name: fixed[name] for name in names if name in fixed}
+    """Kinds that `Columns.fixed` found on the whole table; a file may say anything in their place."""
+    fixed = getattr(table, "attrs", {}).get(FIXED_KINDS)
+    return {name: "numeric" for name in names if isinstance(fixed, Mapping) and fixed.get(name) == "numeric"}
 
 
 def _column(name: Any, cells: Cells, kind: str | None) -> Column:

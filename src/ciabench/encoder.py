@@ -10,8 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ciabench.arrays import Bits, Coded, Floats
 from ciabench.columns import Column
-from ciabench.errors import check_integer
+from ciabench.errors import DataError, check_integer
 from ciabench.tables import next_table, training_table
+
+MOST_BITS = 2**31
+"""Most bits of a table, each of which takes a byte."""
 
 
 class BitEncoder(TransformerMixin, BaseEstimator):
@@ -78,6 +81,12 @@ class BitEncoder(TransformerMixin, BaseEstimator):
         """Bits (s, bits) of the rows of X (s, n)."""
         check_is_fitted(self)
         coded = next_table(self, X)
+        n_bits = len(self.get_feature_names_out())
+        if coded.n_rows * n_bits > MOST_BITS:
+            raise DataError(
+                f"{coded.n_rows} rows of {n_bits} bits are more than the limit of {MOST_BITS} bits; leave out columns "
+                "with many levels."
+            )
         blocks = [bits for _, bits in self._blocks(coded)]
         empty: Bits = np.empty((coded.n_rows, 0), dtype=np.uint8)
         return np.concatenate([empty, *blocks], axis=1)

@@ -78,13 +78,28 @@ class SearchWarning(UserWarning):
     """Only one of many restarts reached the best optimum, so that there may be a better one."""
 
 
+def shown(value: object, most: int = 60) -> str:
+    """A value as it is written in Python, of which not too much is shown.
+
+    Examples
+    --------
+    >>> shown([1, "a"]), shown(10**5000)
+    ("[1, 'a']", 'an integer of 16610 bits')
+    """
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # Python writes no integers of more than 4,300 digits
+        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def check_integer(what: str, value: object, least: int, most: int | None = None) -> None:
     """Raise unless `value` is an integer of at least `least` and, if given, at most `most`."""
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_integer or value < least:  # type: ignore[operator]
-        raise ParameterError(f"{what} must be an integer of at least {least}; got {value!r}.")
+        raise ParameterError(f"{what} must be an integer of at least {least}; got {shown(value)}.")
     if most is not None and value > most:  # type: ignore[operator]
-        raise ParameterError(f"{what} must be at most {most}; got {value!r}.")
+        raise ParameterError(f"{what} must be at most {most}; got {shown(value)}.")
 
 
 def check_between(what: str, value: object, low: float, high: float, *, closed: bool = False) -> None:
@@ -92,10 +107,10 @@ def check_between(what: str, value: object, low: float, high: float, *, closed: 
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not (low <= number <= high if closed else low < number < high):
         interval = f"[{low:g}, {high:g}]" if closed else f"({low:g}, {high:g})"
-        raise ParameterError(f"{what} must be a number in {interval}; got {value!r}.")
+        raise ParameterError(f"{what} must be a number in {interval}; got {shown(value)}.")
 
 
 def check_choice(what: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise unless `value` is one of `choices`."""
     if value not in choices:
-        raise ParameterError(f"{what} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+        raise ParameterError(f"{what} must be one of {', '.join(map(repr, choices))}; got {shown(value)}.")

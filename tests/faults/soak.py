@@ -17,13 +17,21 @@ sys.path += [str(HERE), str(HERE.parent), str(HERE.parent / "lab")]
 
 from commands import shorten_advice  # noqa: E402
 from damage import cuts, flips, made_stores, refused_copies, refused_tables  # noqa: E402
-from harness import made  # noqa: E402
+from harness import experiment, made  # noqa: E402
 from plugins import CAUSES, WELL, failures_among  # noqa: E402
 
 from ciabench.lab.storage.export import export  # noqa: E402
 from ciabench.lab.storage.store import Store  # noqa: E402
 
 INPUTS = {"experiments": 10_000, "arguments": 1_000, "arrays": 1_000, "parameters": 1_000, "frames": 1_000}
+TABLES = {
+    "CSV files": 5_000,
+    "Parquet files": 2_500,
+    "DataFrames": 2_500,
+    "networks": 2_000,
+    "changed stores": 300,
+    "advised": 10,
+}
 
 PROBLEMS, PROBLEMS_AT_ONCE = 5_000, 250
 
@@ -67,15 +75,11 @@ def damage(folder):
 
 def input(folder):
     """Input that hypothesis makes up, other input at every run."""
-    import warnings
-
     import inputs
-    from hypothesis import HealthCheck, given, settings
     from hypothesis import strategies as st
 
-    warnings.simplefilter("ignore")
     os.chdir(folder)
-    tried, clock = dict.fromkeys(INPUTS, 0), time.perf_counter()
+    clock = time.perf_counter()
     checks = {
         "experiments": (inputs.check_experiment, inputs.experiments(), st.just(folder)),
         "arguments": (inputs.check_arguments, inputs.arguments),
@@ -83,13 +87,60 @@ def input(folder):
         "parameters": (inputs.check_parameters, inputs.values, inputs.values | inputs.matrices, inputs.values),
         "frames": (inputs.check_frame, inputs.frames()),
     }
-    for kind, (check, *strategies) in checks.items():
-        often = settings(
-            max_examples=INPUTS[kind], deadline=60_000, suppress_health_check=list(HealthCheck), database=None
-        )
-        often(given(st.tuples(*strategies))(_counting(tried, kind, check)))()
-    counts = ", ".join(f"{count:,} {kind}" for kind, count in tried.items())
+    counts = _tried(checks, INPUTS)
     print(f"inputs tried: {counts}; each answered or refused in one line; {time.perf_counter() - clock:.0f} s")
+
+
+def tables(folder):
+    """Tables, networks and stores as attackers make them, others at every run."""
+    import readers
+    import tables as cases
+    from hypothesis import strategies as st
+
+    os.chdir(folder)
+    clock, here, small = time.perf_counter(), st.just(folder), st.just(experiment(trials=3))
+    content = st.just(made(folder / "store", trials=3).read_bytes())
+    checks = {
+        "CSV files": (cases.check_table_file, cases.texts_of_tables(), cases.suffixes, here),
+        "Parquet files": (cases.check_table_file, cases.parquets(), st.just(".parquet"), here),
+        "DataFrames": (cases.check_table, cases.tables()),
+        "networks": (readers.check_network, readers.networks(), here),
+        "changed stores": (readers.check_store, content, readers.tampers(), here, small),
+        "advised": (cases.check_advice, cases.texts_of_tables(), here),
+    }
+    counts = _tried(checks, TABLES)
+    print(f"tables tried: {counts}; each answered or refused in one line; {time.perf_counter() - clock:.0f} s")
+
+
+def extremes(folder):
+    """The largest tables, bombs and files without end, within limits of time and memory."""
+    import extremes as cases
+
+    clock = time.perf_counter()
+    found = cases.outcomes(folder / "made", 100)
+    answered = [name for name, text in found.items() if text == "answered"]
+    assert all(name in answered or text.startswith("refused: ") for name, text in found.items()), found
+    print(
+        f"extreme cases: {len(found)} within {cases.MEMORY >> 30} GB and {10 * cases.SECONDS} s each: "
+        f"{len(found) - len(answered)} refused in one line; answered: {', '.join(answered)}; "
+        f"{time.perf_counter() - clock:.0f} s"
+    )
+
+
+def _tried(checks, numbers):
+    """Try as many made-up inputs of each kind; return how many there were."""
+    import warnings
+
+    from hypothesis import HealthCheck, given, settings
+    from hypothesis import strategies as st
+
+    warnings.simplefilter("ignore")
+    tried = dict.fromkeys(numbers, 0)
+    for kind, number in numbers.items():
+        check, *strategies = checks[kind]
+        often = settings(max_examples=number, deadline=60_000, suppress_health_check=list(HealthCheck), database=None)
+        often(given(st.tuples(*strategies))(_counting(tried, kind, check)))()
+    return ", ".join(f"{count:,} {kind}" for kind, count in tried.items())
 
 
 def _counting(tried, kind, check):
@@ -154,7 +205,10 @@ def determinism(folder):
     print(f"{shown}; {time.perf_counter() - clock:.0f} s")
 
 
-PARTS = {part.__name__: part for part in (kill, disk, damage, plugins, input, load, merge, leak, numbers, determinism)}
+PARTS = {
+    part.__name__: part
+    for part in (kill, disk, damage, plugins, input, tables, extremes, load, merge, leak, numbers, determinism)
+}
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as made_folder:

@@ -1,7 +1,9 @@
 """Whatever is typed or given: an answer, or one of our errors in one line; never a traceback, never a hang."""
 
 import pytest
+from harness import experiment
 from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from inputs import (
     arguments,
     check_arguments,
@@ -15,6 +17,8 @@ from inputs import (
     matrices,
     values,
 )
+from readers import check_network, check_store, networks, tampers
+from tables import check_table, check_table_file, parquets, suffixes, tables, texts_of_tables
 
 some = settings(
     max_examples=60,
@@ -61,3 +65,34 @@ def test_parameters(n, k, b):
 @given(frames())
 def test_frames(rows):
     check_frame(rows)
+
+
+@pytest.mark.filterwarnings("ignore")
+@some
+@given(tables())
+def test_tables(table):
+    check_table(table)
+
+
+@pytest.mark.filterwarnings("ignore")
+@some
+@given(st.tuples(texts_of_tables(), suffixes) | st.tuples(parquets(), st.just(".parquet")))
+def test_files_of_tables(tmp_path, made):
+    check_table_file(*made, tmp_path)
+
+
+@some
+@given(networks())
+def test_networks(tmp_path, text):
+    check_network(text, tmp_path)
+
+
+@settings(some, max_examples=20)
+@given(tampers())
+@example([("learner", "name", None, b"\xff")])
+@example([("world", "parameters", [2], [])])
+@example([("experiment", "view", [0, 0], 99)])
+@example([("score", "facts", None, "5"), ("experiment", "environments", None, "5")])
+@example([("cell", "trial", None, "a")])
+def test_changed_stores(finished, tmp_path, changes):
+    check_store(finished[0].read_bytes(), changes, tmp_path, experiment(trials=3))

@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from harness import TOML, asked, experiment, refusal
 
@@ -150,6 +151,13 @@ def test_no_world_is_called_so_either(tmp_path, monkeypatch, name):
         experiment(worlds=[{"use": "named_world:Named", "called": name}]).plan()
     with pytest.raises(ExperimentError, match="cannot be a name"):
         learning_curve(Table([[0], [1]] * 10, [0, 1] * 10, name=name), {"NB": NaiveBayes()}, sizes=[10], trials=1)
+
+
+def test_nor_has_a_world_such_a_parameter():
+    table = pd.DataFrame({"=HYPERLINK(1)": [1, 2, 3, 4] * 5, "a": [0, 1] * 10, "y": [0, 1] * 10})
+    world = Table(table, target="y", groups="=HYPERLINK(1)")
+    with pytest.raises(ExperimentError, match=r"'=HYPERLINK\(1\)' cannot be a parameter"):
+        learning_curve(world, {"NB": NaiveBayes()}, sizes=[10], trials=1)
 
 
 def test_no_table_is_made_of_a_store_with_such_a_name(tmp_path, monkeypatch):

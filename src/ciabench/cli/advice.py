@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ciabench.cli.group import FILE, FILE_TO_WRITE, example, main
+from ciabench.cli.group import FILE, FILE_TO_WRITE, example, main, one_line
 
 if TYPE_CHECKING:
     from ciabench.findings.advice import Advice
@@ -106,7 +106,7 @@ def show(advice: "Advice") -> None:
     console = Console(highlight=False)
 
     def say(text: str, style: str | None = None) -> None:
-        console.print(text, style=style, markup=False)
+        console.print(one_line(text), style=style, markup=False)
 
     say(words.summary(advice.reading))
     if left_out := words.left_out(advice.reading):

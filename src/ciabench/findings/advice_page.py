@@ -95,7 +95,7 @@ def write_page(advice: "Advice", path: str | Path) -> None:
         origins=_origins(advice),
     )
     with written_whole(path) as unfinished:
-        unfinished.write_text(html, encoding="utf-8")
+        unfinished.write_text(html, encoding="utf-8", errors="xmlcharrefreplace")
 
 
 def notebook_html(advice: "Advice") -> str:

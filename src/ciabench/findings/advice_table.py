@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ciabench.cells import are_cells
 from ciabench.columns import Columns, as_table, is_frame
 from ciabench.errors import DataError, TableWarning
 from ciabench.lab.plan.registry import close_match
 from ciabench.world.table import TableByRow
-from ciabench.world.table_file import read_table
+from ciabench.world.table_file import file_name, read_table
 from ciabench.world.table_parts import are_measured, has_dates, shown_names
 
 TEST_SHARE = 1 / 3
@@ -113,7 +114,7 @@ def as_meant(
             raise DataError(f"there is no column beside the target{f' ({reasons})' if reasons else ''}.")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            name = name or (Path(table).name if place else "table")
+            name = name or (file_name(table) if place else "table")
             world = TableByRow(kept, target=target, name=name, test_share=TEST_SHARE)
     except DataError as error:
         raise type(error)(f"{place}{error}") from error
@@ -154,6 +155,8 @@ def _check_kept(frame: pd.DataFrame, keep: Sequence[str]) -> None:
 
 def _check_classes(target: str, labels: "pd.Series[Any]") -> None:
     """Raise if the labels are no classes, or all the same."""
+    if labels.dtype.kind == "O" and not are_cells(labels):
+        raise DataError(f"the target {target!r} must hold text, numbers or booleans.")
     n_classes = labels.nunique()
     if n_classes < 2:
         found = f"has one class only, {labels.iloc[0]!r}" if n_classes else "has no values"
@@ -178,6 +181,8 @@ def _left_out(frame: pd.DataFrame, target: str, keep: Sequence[str], leave_out: 
 
 def _reason(name: str, column: "pd.Series[Any]", labels: "pd.Series[Any]") -> str | None:
     """Reason to leave a column out, if there is one."""
+    if column.dtype.kind == "O" and not are_cells(column):
+        return "neither text nor numbers"
     present = column.dropna()
     n_distinct = present.nunique()
     if n_distinct == 0:

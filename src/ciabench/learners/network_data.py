@@ -16,6 +16,9 @@ from ciabench.probability.network import Network
 ROUNDING = 1e-6
 """How far the distributions of a start may be from a sum of 1."""
 
+LONGEST_LEVEL = 200
+"""Most characters of a level in an array of text."""
+
 
 def checked_graph(edges: Any) -> Any:
     """The edges as a new networkx.DiGraph without cycles, in which the order of every node's parents is kept."""
@@ -71,8 +74,9 @@ def _start(start: Mapping[Any, Any], network: Network, place: int) -> Floats:
 
 
 def as_labels(levels: tuple[Any, ...]) -> NDArray[Any]:
-    """Levels as an array; those of different types stay as they are."""
-    return np.array(levels, dtype=None if len(set(map(type, levels))) == 1 else object)
+    """Levels as an array; those of different types stay as they are, as do long texts, which would take much room."""
+    are_alike = len(set(map(type, levels))) == 1 and max(len(str(level)) for level in levels) <= LONGEST_LEVEL
+    return np.array(levels, dtype=None if are_alike else object)
 
 
 def as_named_table(X: Any) -> pd.DataFrame:

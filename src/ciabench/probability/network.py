@@ -25,12 +25,20 @@ MISSING = -1
 MOST_CELLS = 2**24
 """Most cells of a table or clique: 128 MiB of floats."""
 
+MOST_AXES = 64
+"""Most variables of a table or clique, the most axes of an array."""
+
 
 def refuse_large(names: Sequence[object], n_levels: Integers) -> None:
     """Raise if a table over these variables would have too many cells."""
     n_cells = float(np.prod(n_levels.astype(np.float64)))
+    shown = ", ".join(map(str, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    if len(names) > MOST_AXES:
+        raise ModelError(
+            f"exact inference needs a table over the clique {shown}, more than the limit of {MOST_AXES} variables; "
+            "remove edges among these variables."
+        )
     if n_cells > MOST_CELLS:
-        shown = ", ".join(map(str, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         raise ModelError(
             f"exact inference needs a table over the clique {shown} with {n_cells:.3g} cells, more than the limit of "
             f"{MOST_CELLS:.3g}; remove edges among these variables or merge states."

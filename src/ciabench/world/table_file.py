@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,11 +11,21 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from ciabench.errors import DataError
+from ciabench.files import content_of
 from ciabench.world.table import Table
 from ciabench.world.table_parts import shown_names
 
 DELIMITERS = ",\t;|"
 """Characters that may separate cells; the commonest one in the first line does."""
+
+MOST_CELLS = 2**27
+"""Most cells of a Parquet file."""
+
+MOST_TEXT = 2**30
+"""Most bytes of text in a column of a Parquet file."""
+
+GZIP = b"\x1f\x8b"
+"""How compressed files begin."""
 
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -64,7 +75,12 @@ def _name(path: str | Path, options: dict[str, Any]) -> str:
     """Name of the file, with the options that are not the default."""
     default = {"groups": None, "time": None, "test_share": 0.2}
     shown = ", ".join(f"{key}={value}" for key, value in options.items() if value != default[key])
-    return f"{Path(path).name} ({shown})" if shown else Path(path).name
+    return f"{file_name(path)} ({shown})" if shown else file_name(path)
+
+
+def file_name(path: str | Path) -> str:
+    """Name of a file as text, in which ? stands for what is not UTF-8."""
+    return Path(path).name.encode(errors="replace").decode()
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
@@ -84,7 +100,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
     if ADDRESS.match(str(path)):
         raise DataError(f"{path}: is a URL; download it and give the file.")
     try:
-        content = Path(path).read_bytes()
+        content = content_of(path)
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file in {Path.cwd()}.") from None
     except (OSError, ValueError) as error:
@@ -97,16 +113,57 @@ def read_table(path: str | Path) -> pd.DataFrame:
 
 def _parquet(path: str | Path, content: bytes) -> pd.DataFrame:
     try:
-        frame = pd.read_parquet(io.BytesIO(content))
+        from pyarrow.parquet import ParquetFile
     except ImportError:
         raise DataError(f"{path}: Parquet needs an extra: pip install 'ciabench[parquet]'.") from None
-    except (OSError, ValueError) as error:
+    try:
+        described = ParquetFile(io.BytesIO(content))
+        _refuse_large(path, described)
+        texts = ParquetFile(io.BytesIO(content), read_dictionary=described.schema_arrow.names)
+        _refuse_long(path, texts.read())
+        frame = pd.read_parquet(io.BytesIO(content))
+        frame = frame.reset_index(drop=frame.index.names == [None])
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:  # of any type, if what the file says of itself is odd
         raise DataError(f"{path}: is not a Parquet file that can be read.") from error
-    return frame.reset_index(drop=frame.index.names == [None])
+    frame.columns = pd.Index(list(map(str, frame.columns)))
+    twice = frame.columns[frame.columns.duplicated()]
+    if twice.size:
+        raise DataError(f"{path}: has more than one column {twice[0]!r}; names must be unique.")
+    return frame
+
+
+def _refuse_large(path: str | Path, file: Any) -> None:
+    """Raise if a table has too many cells, which a small file can have, or cells that are no text or numbers."""
+    from pyarrow import types
+
+    n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
+    if n_rows * n_columns > MOST_CELLS:
+        raise DataError(f"{path}: has {n_rows} rows and {n_columns} columns, more than {MOST_CELLS} cells in all.")
+    for field in file.schema_arrow:
+        if types.is_nested(field.type) or types.is_fixed_size_binary(field.type):
+            raise DataError(f"{path}: column {field.name!r} has the type {field.type}; cells must be text or numbers.")
+
+
+def _refuse_long(path: str | Path, table: Any) -> None:
+    """Raise if the texts of a table, each of which its file may hold once for many rows, take too much memory."""
+    from pyarrow import compute, types
+
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if types.is_dictionary(column.type) and not types.is_primitive(column.type.value_type):
+            lengths = [compute.binary_length(one.dictionary).take(one.indices) for one in column.chunks]
+            size = sum(compute.sum(one).as_py() or 0 for one in lengths)
+            if size > MOST_TEXT:
+                raise DataError(
+                    f"{path}: column {name!r} has {size} bytes of text, more than the limit of {MOST_TEXT}."
+                )
 
 
 def _text(path: str | Path, content: bytes) -> str:
     """Content of a text file in UTF-8."""
+    if content.startswith(GZIP):
+        raise DataError(f"{path}: is compressed; unpack it first, for example with gunzip.")
     if b"\0" in content:
         raise DataError(f"{path}: is not text in UTF-8; a table is a CSV or TSV file in UTF-8, or a Parquet file.")
     try:
@@ -131,10 +188,13 @@ def _separated(path: str | Path, text: str) -> pd.DataFrame:
                 raise DataError(f"{path}: line {lines.line_num} has {len(cells)} cells, and line 1 has {len(header)}.")
     except csv.Error as error:
         raise DataError(f"{path}: line {lines.line_num} is not CSV; {error}.") from error
-    twice = next((name for name in header if header.count(name) > 1), None)
+    twice = next((name for name, count in Counter(header).items() if count > 1), None)
     if twice is not None:
         raise DataError(f"{path}: has more than one column {twice!r}; names must be unique.")
-    return _values(text, delimiter)
+    try:
+        return _values(text, delimiter)
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"{path}: is not CSV; {error}") from error
 
 
 def _values(text: str, delimiter: str) -> pd.DataFrame:

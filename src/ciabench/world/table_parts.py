@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ciabench.cells import is_small
 from ciabench.columns import FIXED_KINDS, MOST_WHOLE_NUMBERS, Columns, as_table
 from ciabench.errors import DataError
 from ciabench.world.splits import Rows
@@ -19,6 +21,9 @@ MOST_CLASSES = 100
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( .*)?")
 
 SHOWN_COLUMNS = 20
+
+LONGEST_LABEL = 200
+"""Most characters of a label: an array of labels has room for the longest one in every row."""
 
 
 def rows_of(X: Any) -> Any:
@@ -75,6 +80,7 @@ def labels_of(y: Any, n_rows: int, what: str) -> NDArray[Any]:
     if labels.dtype.kind in "mM":
         raise DataError(f"{what} has dates or times, which are not classes.")
     present = labels[~pd.isna(labels)].tolist()
+    _refuse_no_label(present, what)
     if len({type(label) for label in present}) > 1:
         raise DataError(f"{what} must hold labels of one kind, such as only strings or only integers.")
     distinct = set(present)
@@ -83,6 +89,21 @@ def labels_of(y: Any, n_rows: int, what: str) -> NDArray[Any]:
     if distinct and all(isinstance(label, float) and label.is_integer() for label in distinct):
         return np.array([None if pd.isna(label) else int(label) for label in labels], dtype=object)
     return labels.astype(object)
+
+
+def _refuse_no_label(labels: list[Any], what: str) -> None:
+    """Raise on the first label that is neither text nor a number, or that an array of labels cannot hold."""
+    for kind in set(map(type, labels)):
+        if not issubclass(kind, str | Real | np.bool_):
+            raise DataError(f"{what} must hold text, numbers or booleans; it has a {kind.__name__}.")
+    for label in set(labels):
+        if isinstance(label, Real) and not is_small(label):
+            raise DataError(f"{what} has a label that is not finite, or too large a number.")
+        if isinstance(label, str) and (len(label) > LONGEST_LABEL or label.endswith("\0")):
+            problem = "ends with the character NUL" if label.endswith("\0") else f"has {len(label)} characters"
+            raise DataError(
+                f"{what} has a label that {problem}; labels have at most {LONGEST_LABEL}, none of them NUL."
+            )
 
 
 def are_measured(distinct: set[Any]) -> bool:
@@ -159,8 +180,9 @@ def _refuse_missing(column: "pd.Series[Any]", what: str) -> None:
 def has_dates(column: "pd.Series[Any]") -> bool:
     """Whether a column holds dates or times, also if they are text."""
     if column.dtype.kind in "OTU" and column.dtype.name != "category":
-        present = column.dropna().unique()
-        return len(present) > 0 and all(isinstance(one, str) and DATE.fullmatch(one) for one in present)
+        present = column.dropna()
+        are_texts = len(present) > 0 and all(isinstance(one, str) for one in present)
+        return are_texts and all(DATE.fullmatch(one) for one in present.unique())
     return column.dtype.kind in "mM" or column.dtype.name.startswith("period")
 
 

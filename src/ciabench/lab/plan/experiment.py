@@ -1,6 +1,7 @@
 """Experiment files: TOML → a frozen, validated Experiment → the plan that workers carry out."""
 
 import json
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,7 +11,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
-from ciabench.errors import CIABenchError, ExperimentError
+from ciabench.errors import CIABenchError, ExperimentError, shown
+from ciabench.files import content_of
 from ciabench.lab.plan.learner import Learner, resolve
 from ciabench.lab.plan.plan import Plan, Reference
 from ciabench.lab.plan.registry import close_match, needs_import
@@ -22,6 +24,14 @@ Name = Annotated[str, Field(strict=True, min_length=1, max_length=100)]
 Made = TypeVar("Made")
 
 MOST_WORLDS = 10_000
+
+MOST_BYTES = 2**20
+"""Largest experiment file that is read."""
+
+MOST_PARTS = 100
+PART = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.){0,200}"|'[^'\n]{0,200}')"""
+LONG_KEY = re.compile(rf"(?<![\w-]){PART}(?:[ \t]*\.[ \t]*{PART}){{{MOST_PARTS}}}")
+"""A dotted key that is too long: the parser's time grows with the square of the number of its parts."""
 
 
 def _tabled(value: Any) -> Any:
@@ -202,7 +212,10 @@ class Experiment(BaseModel):
 def load(path: str | Path) -> Experiment:
     """Read an experiment file; a mistake in it is reported in one line: key, value and what was expected."""
     try:
-        table = tomllib.loads(Path(path).read_bytes().decode())
+        text = content_of(path, MOST_BYTES).decode()
+        if LONG_KEY.search(text):
+            raise ExperimentError(f"{path}: a key has more than {MOST_PARTS} parts.")
+        table = tomllib.loads(text)
     except OSError as error:
         raise ExperimentError(f"{path}: cannot be read; {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
@@ -253,8 +266,7 @@ def _explain(mistake: Any) -> str:
         return f"{key}: is missing"
     if mistake["type"] == "value_error":
         return str(mistake["ctx"]["error"])
-    given = repr(mistake["input"])
-    shown = given if len(given) <= 60 else given[:57] + "..."
+    given = shown(mistake["input"])
     if mistake["type"] == "extra_forbidden":
-        return f"{key} = {shown}: unknown key{close_match(str(parts[-1]), Experiment.model_fields)}"
-    return f"{key} = {shown}: {mistake['msg'][0].lower()}{mistake['msg'][1:]}"
+        return f"{key} = {given}: unknown key{close_match(str(parts[-1]), Experiment.model_fields)}"
+    return f"{key} = {given}: {mistake['msg'][0].lower()}{mistake['msg'][1:]}"

@@ -10,7 +10,10 @@ from ciabench.errors import ExperimentError
 from ciabench.lab.plan.registry import Registry, described, is_plain, parameters, same, version_of
 from ciabench.seeds import canonical
 
-NO_FIRST_CHARACTERS = (*"=+-@_ \t\r\n", "")
+FORMULAS = tuple("=+-@\t\r")
+"""How text begins that a spreadsheet would run."""
+
+NO_FIRST_CHARACTERS = (*FORMULAS, *"_ \n", "")
 
 
 def _find_builtins() -> dict[str, type]:
@@ -100,6 +103,16 @@ def check_name(name: str) -> None:
             f"{name!r} cannot be a name: names must not be empty, nor begin with white space, with =, +, - or @, which "
             "begin formulas in spreadsheets, or with _, which legends omit."
         )
+
+
+def check_parameters(world: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters of a world that a spreadsheet would run as a formula: they are columns of tables of results."""
+    for text in (*parameters, *parameters.values()):
+        if isinstance(text, str) and text.startswith(FORMULAS):
+            raise ExperimentError(
+                f"{world}: {text!r} cannot be a parameter: text must not begin with =, +, - or @, which begin formulas "
+                "in spreadsheets."
+            )
 
 
 def resolve(use: str, name: str, params: Mapping[str, Any]) -> Learner:

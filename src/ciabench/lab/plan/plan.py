@@ -7,7 +7,7 @@ from dataclasses import dataclass, is_dataclass
 from typing import NamedTuple
 
 from ciabench.errors import ExperimentError, TableWarning
-from ciabench.lab.plan.learner import Learner, check_name
+from ciabench.lab.plan.learner import Learner, check_name, check_parameters
 from ciabench.seeds import canonical
 from ciabench.world.base import World
 
@@ -71,6 +71,7 @@ class Plan:
     def __post_init__(self) -> None:
         for world in self.worlds:
             _check_plain(world)
+            check_parameters(world.name, world.parameters)
         for kind, names in (
             ("worlds", [world.name for world in self.worlds]),
             ("learners", [entrant.name for entrant in self.entrants]),

@@ -48,7 +48,7 @@ def connect(path: Path, writable: bool) -> sqlite3.Connection:
     if not writable and Path(f"{path}-journal").exists():
         _roll_back(path)
     options = "mode=rwc" if writable else f"mode=ro{'&immutable=1' if _is_at_rest(path) else ''}"
-    uri = f"{path.resolve().as_uri()}?{options}"
+    uri = f"{Path(os.path.realpath(path)).as_uri()}?{options}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=writable)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -181,14 +181,8 @@ def checksum(values: Row, scores: Sequence[Row]) -> int | None:
 
 
 def _packed(numbers: list[Any]) -> bytes:
-    """Numbers as bytes; NULL is packed as infinity, and text where a number is expected as its own checksum."""
+    """Numbers as bytes; NULL is packed as infinity."""
     form = f"<{len(numbers)}d"
     with suppress(struct.error):
         return struct.pack(form, *numbers)
-    return struct.pack(form, *map(_number, numbers))
-
-
-def _number(value: Any) -> Any:
-    if value is None:
-        return math.inf
-    return crc32(value.encode()) if isinstance(value, str) else value
+    return struct.pack(form, *(math.inf if value is None else value for value in numbers))

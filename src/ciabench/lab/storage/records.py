@@ -22,6 +22,22 @@ class Head(NamedTuple):
     environments: list[dict[str, Any]]
 
 
+def checked_head(spec: Any, view: Any, environments: Any) -> Head:
+    """Head of a store, whose texts may be any JSON; raises unless it has what is read from it."""
+    canonical([spec, view, environments])
+    ids, names = view["learners"]["ids"], view["learners"]["names"]
+    counts = [view["trials"], view["scores_per_trial"], spec["seed"], spec["trials"]]
+    places = [*view["worlds"], *ids, *view["sizes"], *spec["sizes"], *counts]
+    texts = [*names, spec["name"], *spec["references"]]
+    tables = [*spec["worlds"], *spec["learners"], *environments]
+    are_numbers = all(type(one) is int and 0 <= one < 2**63 for one in places)
+    are_texts = all(isinstance(one, str) for one in texts)
+    are_tables = all(isinstance(one, dict) for one in tables) and all("name" in one for one in spec["learners"])
+    if not (are_numbers and are_texts and are_tables and len(ids) == len(names)):
+        raise ValueError("not what is written into a store")
+    return Head(spec, view, environments)
+
+
 class Failure(NamedTuple):
     """A score that failed; if size and learner are None, a whole trial."""
 

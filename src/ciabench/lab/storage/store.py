@@ -13,7 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from ciabench.errors import StoreError
+from ciabench.errors import CIABenchError, StoreError
 from ciabench.lab.plan.outcome import CellOutcome
 from ciabench.lab.plan.plan import Entrant, Job, Plan
 from ciabench.lab.storage import tables
@@ -40,6 +40,7 @@ from ciabench.lab.storage.records import (
     Head,
     Spec,
     cell_record,
+    checked_head,
     learner_values,
     score_records,
     world_values,
@@ -113,7 +114,11 @@ class Store:
 
     def view(self) -> View:
         """Return what the experiment file asks for."""
-        return View.read(self.head().view, self._all("SELECT id, name, parameters FROM world"))
+        view = self.head().view
+        with self._as_written():
+            if not {(row,) for row in view["learners"]["ids"]} <= set(self._all("SELECT id FROM learner")):
+                raise ValueError("a learner is missing")
+            return View.read(view, self._all("SELECT id, name, parameters FROM world"))
 
     def everything(self) -> View:
         """Return a view of everything kept."""
@@ -121,7 +126,8 @@ class Store:
         learners = self._all("SELECT id, name FROM learner")
         sizes = [size for (size,) in self._all(tables.SIZES)]
         trials = self._all("SELECT coalesce(max(trial) + 1, 0) FROM cell")[0][0]
-        return View.of_everything(worlds, learners, sizes, trials)
+        with self._as_written():
+            return View.of_everything(worlds, learners, sizes, trials)
 
     def provenance(self) -> dict[str, Any]:
         """Return everything needed to reproduce the results."""
@@ -213,12 +219,9 @@ class Store:
 
     def head(self) -> Head:
         """Return the experiment, its view and the environments."""
-        try:
+        with self._as_written():
             ((_, _, *texts),) = self._all("SELECT * FROM experiment")
-            spec, view, environments = map(json.loads, texts)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise StoreError(f"{self.path}: is damaged; its experiment cannot be read.") from error
-        return Head(spec, view, environments)
+            return checked_head(*map(json.loads, texts))
 
     def _admit(self, plan: Plan, environment: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Create the tables, or check the existing ones; return all environments, including this one."""
@@ -279,6 +282,16 @@ class Store:
     def _all(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with store_errors(self.path):
             return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _as_written(self) -> Iterator[None]:
+        """Refuse a store whose experiment, worlds or learners have another form than a run writes."""
+        try:
+            yield
+        except CIABenchError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise StoreError(f"{self.path}: is damaged; its experiment cannot be read.") from error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

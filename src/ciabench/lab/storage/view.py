@@ -3,13 +3,15 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ciabench.lab.plan.learner import check_name
+from ciabench.errors import StoreError, shown
+from ciabench.lab.plan.learner import check_name, check_parameters
 from ciabench.lab.plan.plan import Plan
 from ciabench.lab.storage.blocks import TRIAL, Block, floats
 from ciabench.lab.storage.database import Row
@@ -81,7 +83,7 @@ class View:
     @classmethod
     def read(cls, view: dict[str, Any], worlds: Sequence[tuple[int, str, str]]) -> "View":
         """Read the view from its stored form."""
-        known = {row: StoredWorld(row, name, json.loads(parameters)) for row, name, parameters in worlds}
+        known = {row: StoredWorld(row, name, _flat(parameters)) for row, name, parameters in worlds}
         learners: dict[int, list[str]] = {}
         for row, name in zip(view["learners"]["ids"], view["learners"]["names"], strict=True):
             learners.setdefault(row, []).append(name)
@@ -100,7 +102,7 @@ class View:
         """View of everything in a store; worlds or learners of the same name are numbered."""
         world_names = _unique({row: name for row, name, _ in worlds})
         learner_names = _unique(dict(learners))
-        chosen = [StoredWorld(row, world_names[row], json.loads(parameters)) for row, _, parameters in worlds]
+        chosen = [StoredWorld(row, world_names[row], _flat(parameters)) for row, _, parameters in worlds]
         return cls(chosen, {row: [name] for row, name in learner_names.items()}, frozenset(sizes), trials)
 
     def __post_init__(self) -> None:
@@ -108,7 +110,11 @@ class View:
             *(world.name for world in self.worlds),
             *(name for names in self.learners.values() for name in names),
         ]:
+            if not isinstance(name, str):
+                raise TypeError("a name must be text")
             check_name(name)
+        for world in self.worlds:
+            check_parameters(world.name, world.parameters)
 
     @property
     def parameters(self) -> list[str]:
@@ -176,7 +182,7 @@ class View:
     ) -> Iterator[NDArray[np.object_]]:
         """Values of the facts that references state about a cell and size; None where they failed."""
         known = {
-            (reference, owner, size): json.loads(facts)
+            (reference, owner, size): _facts(facts)
             for reference in set(self.stated.values())
             for owner, learner, size, facts in zip(
                 block.owners.tolist(), block.scores[LEARNER], block.scores[SIZE], block.scores[FACTS], strict=True
@@ -191,8 +197,25 @@ class View:
         """Values of the facts that are shown, from those of the scores as JSON, not parsed if there are none."""
         if not self.facts:
             return []
-        known = [json.loads(facts) if facts else {} for facts in map(block.scores[FACTS].__getitem__, places.tolist())]
+        known = [_facts(facts) if facts else {} for facts in map(block.scores[FACTS].__getitem__, places.tolist())]
         return [_objects([facts.get(name) for facts in known]) for name in self.facts]
+
+
+def _flat(text: str) -> dict[str, Any]:
+    """Parameters of a world from JSON: plain values by name."""
+    found = json.loads(text)
+    if not isinstance(found, dict) or any(isinstance(value, list | dict) for value in found.values()):
+        raise ValueError("parameters must be plain values by name")
+    return found
+
+
+def _facts(text: str) -> dict[str, Any]:
+    """Facts of a score from JSON."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text)
+        if isinstance(found, dict):
+            return found
+    raise StoreError(f"a store is damaged: the facts of a score are {shown(text)}.")
 
 
 def _integers(column: Row) -> NDArray[np.int64]:
