@@ -36,7 +36,9 @@ CLAIMS = ["evidence", "sequences", "statements", "verdicts"]
 PARTS = {
     "scoring": Part("world", ["scoring"], 1000, ["tests/world/test_scoring.py", "tests/test_reprs.py"]),
     "claims": Part("findings", CLAIMS, 40, [f"tests/findings/test_{name}.py" for name in CLAIMS if name != "evidence"]),
-    "storage": Part("lab/storage", STORAGE, 15, ["tests/lab/test_store.py", "tests/lab/test_merge.py"]),
+    "storage": Part(
+        "lab/storage", STORAGE, 15, ["tests/lab/test_store.py", "tests/lab/test_merge.py", "tests/test_cli.py"]
+    ),
     "latent": Part("latent", LATENT, 15, ["tests/latent", "tests/learners"]),
 }
 SETTINGS = """
