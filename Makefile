@@ -17,7 +17,7 @@ help:
 	@echo "make departures             the same for worlds that depart from the binary model: how far is too far?"
 	@echo "make limit                  the limit of learning and the learners beside it: run or resume, numbers, figure, reference rows"
 	@echo "make test                   set up, then lint, types, import contract and all tests"
-	@echo "make lint                   ruff, mypy, the import contract, bandit and pip-audit only"
+	@echo "make lint                   ruff, mypy, the import contract, bandit, deptry and pip-audit only"
 	@echo "make docs                   build the site into docs/_build/html, warnings as errors"
 	@echo "make soak                   the long forms of the fault tests: kills, full disks, damage, bad input, load, numbers, determinism"
 	@echo "make dist                   build wheel and sdist, check them, and try the wheel in an empty environment"
@@ -39,6 +39,7 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
+	$(BIN)/deptry --no-ansi src docs experiments tests tests/faults tests/lab tests/learners
 	$(BIN)/python tests/faults/audit.py
 
 test: $(INSTALLED)

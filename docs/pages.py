@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 from docutils import nodes
+from licenses import table
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
@@ -36,6 +37,14 @@ class Commands(SphinxDirective):
             context.help_option_names = ["-h", "--help"]
             sections.append(f"## ciabench {name}\n\n```text\n{command.get_help(context)}\n```\n")
         return self.parse_text_to_nodes("\n".join(sections), allow_section_headings=True)
+
+
+class Licenses(SphinxDirective):
+    """Table of the licenses of all dependencies."""
+
+    def run(self) -> list[nodes.Node]:
+        """Read them from the installed packages."""
+        return self.parse_text_to_nodes(table())
 
 
 class Card(NamedTuple):
@@ -143,6 +152,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to Sphinx."""
     app.add_directive("cards", Cards)
     app.add_directive("commands", Commands)
+    app.add_directive("licenses", Licenses)
     app.connect("config-inited", write_sources)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("html-page-context", mend_roles)

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from ciabench import CIAFamily, CIAModel, Results
+from ciabench import CIAFamily, CIAModel, Results, Scorer
 
 FAMILY = CIAFamily(n=10, k=3, b=0.9)
 MODEL = CIAModel([0.25, 0.75], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.4]])
@@ -51,6 +51,11 @@ def test_model():
     shown = Cells(MODEL._repr_html_()).texts
     assert shown[:6] == ["CIAModel(n=2, k=2)", "z", "weight", "target", "1", "2"]
     assert shown[6:] == ["0", "0.25", "0.90", "0.80", "0.70", "1", "0.75", "0.10", "0.20", "0.40"]
+
+
+def test_scorer():
+    assert repr(Scorer(MODEL)) == "Scorer(CIAModel(n=2, k=2), exact, best=0.7640, constant=0.7000)"
+    assert ", sampled, best=" in repr(Scorer(CIAFamily(75, 2, 0.9).draw_unselected(0), rng=0))
 
 
 def test_large_models_are_cut_short():

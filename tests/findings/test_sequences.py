@@ -51,3 +51,10 @@ def test_skewed_trials_are_covered_at_all_looks_at_once(end):
     ends = bound(counts, mean, deviation, skewness, 0.05, end)
     is_wrong = (ends > 0 if end == "low" else ends < 0).any(axis=1)
     assert is_wrong.mean() < 0.05 + 2 * np.sqrt(0.05 * 0.95 / 2_000)
+
+
+@pytest.mark.parametrize("skewness", [-1.5, 0.7])
+def test_the_end_is_where_the_cubic_without_skewness_meets_the_half_width(skewness):
+    x = (0.1 - float(bound(700, 0.1, 0.3, skewness, LEVEL, "low"))) / 0.3
+    cubic = x + skewness * x**2 / 3 + skewness**2 * x**3 / 27 + skewness / (6 * 700)
+    assert cubic == pytest.approx(float(half_width(700, LEVEL)), rel=1e-9)

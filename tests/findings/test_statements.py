@@ -31,6 +31,29 @@ def test_equivalence_needs_both_sides(mean, expected):
     assert judged(-mean, 0.1, "within").outcome == expected
 
 
+def test_equivalence_is_refuted_on_either_side_alike():
+    left, right = judged(-0.3, 0.1, "within"), judged(0.3, 0.1, "within")
+    assert (left.low, left.high) == pytest.approx((-right.high, -right.low))
+    assert judged(1.0, 0.1, "within").outcome == "contradicts"
+
+
+def test_below_a_negative_bound_is_undecided_where_the_interval_holds_the_bound():
+    assert judged(-0.33, -0.3, "below").outcome == "undecided"
+    assert judged(0.33, 0.3).outcome == "undecided"
+
+
+def test_an_interval_of_its_own_is_compared_with_the_bound():
+    found = judge(IntervalStatement("share", 0.1, 0.0, 0.2, 0.5), LEVEL)
+    assert (found.low, found.high, found.outcome, found.distance, found.kind) == (0.0, 0.2, "contradicts", -0.4, "95%")
+    below = judge(IntervalStatement("share", 0.1, 0.1, 0.1, 0.5, "below"), LEVEL)
+    assert (below.outcome, below.distance, below.kind) == ("supports", 0.4, "exact")
+
+
+def test_an_estimate_has_the_moments_of_its_values():
+    assert Estimate.of(np.array([0.0, 0.0, 0.0, 4.0])) == (4, 1.0, 2.0, 0.75, ())
+    assert Estimate.of(np.ones(2)) == (2, 1.0, 0.0, 0.0, ())
+
+
 def test_the_interval_that_is_printed_is_the_one_that_decides():
     for mean in np.linspace(-0.3, 0.3, 601):
         above, within = judged(mean), judged(mean, 0.1, "within")
@@ -43,6 +66,8 @@ def test_the_interval_that_is_printed_is_the_one_that_decides():
 def test_the_end_that_contradicts_is_further_away_than_the_one_that_supports():
     one = judged(0.03)
     assert one.high - one.estimate > one.estimate - one.low
+    assert one.low == estimate(0.03).low(LEVEL.support)
+    assert one.high == estimate(0.03).high(LEVEL.contradict)
 
 
 def test_a_statement_is_on_the_margin_where_more_trials_would_hardly_matter():

@@ -51,6 +51,14 @@ def test_markdown_shows_the_reference_beside_every_verdict(findings, alone):
     assert "reference" not in verdicts.to_markdown(alone)
 
 
+def test_all_lines_of_a_markdown_table_have_as_many_cells(findings, alone):
+    for shown in (findings, alone):
+        for table in verdicts.to_markdown(shown).split("\n\n"):
+            lines = table.splitlines()
+            assert set(lines[1]) == {"|", "-"}
+            assert len({line.count("|") for line in lines}) == 1
+
+
 def test_json_is_strict_and_whole(findings):
     entries = json.loads(verdicts.to_json(findings), parse_constant=pytest.fail)
     assert [entry["verdict"] for entry in entries][:3] == ["reproduced", "undecided, leaning for", "no data"]
@@ -90,3 +98,11 @@ def test_terminal_table_shows_verdicts_and_the_reference(findings):
     assert "reproduced (300 trials)" in text
     assert "[few]" in text
     assert "reference" in text
+    assert "EM learns faster" in text
+
+
+def test_terminal_table_without_a_reference_has_no_column_for_it(findings, alone):
+    titles = ["id", "claim", "verdict", "evidence"]
+    assert [column.header for column in verdicts.to_table(alone).columns] == titles
+    assert [column.header for column in verdicts.to_table(findings).columns] == [*titles[:3], "reference", "evidence"]
+    assert {len(list(column.cells)) for column in verdicts.to_table(alone).columns} == {5}

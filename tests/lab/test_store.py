@@ -7,7 +7,9 @@ import pytest
 
 from ciabench.errors import StoreError
 from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome
+from ciabench.lab.storage.database import checksum
 from ciabench.lab.storage.store import Store
+from ciabench.seeds import digest
 
 
 @pytest.fixture
@@ -123,10 +125,24 @@ def test_failures_are_kept_apart_and_retried_on_demand(opened, small):
         store.add(done(0, wanted=((1, 30),), error="Traceback …\nZeroDivisionError: on purpose"))
         assert len(list(store.rows())) == 3
         assert [(failure.learner, failure.size) for failure in store.failures()] == [("random", 30)]
+        plan = small().plan()
+        assert (store.complete_cells(plan), store.complete_cells(plan, retry_failed=True)) == (1, 0)
         assert (0, 0, 1) not in missing(store, small())
         assert (0, 0, 1) in missing(store, small(), retry_failed=True)
         store.add(done(0, wanted=((1, 30),)))
         assert not list(store.failures())
+
+
+def test_the_cause_of_a_failed_trial_is_kept(opened):
+    with opened() as store:
+        store.add(CellOutcome(0, 3, 0.1, [ScoreOutcome(0, 10, "its trial failed.")], "ValueError: on purpose"))
+        assert [one.error for one in store.failures() if one.learner is None] == ["ValueError: on purpose"]
+
+
+def test_the_checksums_of_stores_that_exist_stay_valid():
+    cell = (1, 0, 0.8, None, 1, 2.5, 3, "", "{}")
+    score = (10, 2, 0.5, 0.25, 0.0, 0.01, 1, "facts", "µ")
+    assert checksum(cell, [score]) == 1378862610
 
 
 def test_a_cell_is_written_whole_or_not_at_all(opened):
@@ -203,5 +219,6 @@ def test_every_environment_that_added_to_a_store_is_told(opened, small, tmp_path
     Store.continued(tmp_path / "small.db", small().spec(), small().plan(), {"python": "4"}).close()
     with Store(tmp_path / "small.db") as store:
         found = store.provenance()
+    assert found["hash"] == digest(found["experiment"])
     assert found["environments"] == [{"python": "3"}, {"python": "4"}]
     assert found["experiment"] == json.loads(json.dumps(small().spec()))

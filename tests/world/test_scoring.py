@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,6 +37,21 @@ def test_true_model_has_t_one_and_the_constant_rule_t_zero(model):
     assert scorer.success(model.predict) == scorer.best
     assert scorer.t(lambda X: np.full(len(X), model.constant)) == 0.0
     assert scorer.success(lambda X: np.full(len(X), model.constant)) == scorer.constant
+
+
+@pytest.mark.parametrize("constant", [0, 1])
+def test_exact_scores_are_sums_over_all_patterns_and_hidden_values(constant):
+    family, rng = CIAFamily(10, 3, 0.9), np.random.default_rng(0)
+    model = next(drawn for drawn in iter(lambda: family.draw(rng), None) if drawn.constant == constant)
+    X = np.array(list(product([0, 1], repeat=10)))
+    joint = model.weights * np.where(X[:, :, None], model.probs[1:], 1 - model.probs[1:]).prod(axis=1)
+    one = joint @ model.probs[0]
+    scorer, rule = Scorer(model), random_linear_rule(10, rng)
+    assert scorer.best == pytest.approx(np.maximum(one, joint.sum(axis=1) - one).sum(), rel=1e-12)
+    assert scorer.constant == pytest.approx(one.sum() if constant else 1 - one.sum(), rel=1e-12)
+    expected = np.where(rule(X), one, joint.sum(axis=1) - one).sum()
+    assert scorer.success(rule) == pytest.approx(expected, rel=1e-12)
+    assert scorer.t(rule) == pytest.approx((expected - scorer.constant) / (scorer.best - scorer.constant), rel=1e-9)
 
 
 def test_opposite_of_the_constant_rule_succeeds_when_it_fails(model):
@@ -86,6 +102,52 @@ def test_sample_grows_until_the_error_target_is_met():
     fine = Scorer(model, rng=0, t_target=coarse.t_error / 2).score(rule)
     assert fine.t_error <= coarse.t_error / 2
     assert 0 < abs(coarse.t - fine.t) < 4 * coarse.t_error
+
+
+def counting(rule, sizes):
+    """The same rule, which notes how many rows it is asked for."""
+
+    def counted(X):
+        assert X.dtype == np.uint8
+        sizes.append(len(X))
+        return rule(X)
+
+    return counted
+
+
+def test_as_many_patterns_are_drawn_as_the_error_asks_for():
+    model, sizes = CIAFamily(75, 2, 0.9).draw(rng=8), []
+    rule = counting(random_linear_rule(75, np.random.default_rng(1)), sizes)
+    coarse = Scorer(model, rng=0, t_target=np.inf).score(rule)
+    Scorer(model, rng=0, t_target=coarse.t_error / 2.5).score(rule)
+    assert sizes[:3] == [20_000, 20_000, 120_000]  # 2.5² times as many in all, in whole blocks
+    sizes.clear()
+    assert Scorer(model, rng=0).score(rule).t_error <= 0.005 < coarse.t_error
+    assert len(sizes) > 1
+
+
+def test_a_rule_may_be_an_object_with_a_precision_of_its_own():
+    model, sizes = CIAFamily(75, 2, 0.9).draw(rng=8), []
+    rule = counting(random_linear_rule(75, np.random.default_rng(1)), sizes)
+    scorer = Scorer(model, rng=0)
+    coarse = scorer.score(SimpleNamespace(predict=rule, t_target=np.inf))
+    assert coarse == Scorer(model, rng=0, t_target=np.inf).score(rule)
+    assert sizes == [20_000, 20_000]
+    assert scorer.score(SimpleNamespace(predict=rule)) == scorer.score(rule) != coarse
+
+
+def test_the_stated_error_is_that_of_what_the_hidden_variable_does_not_explain():
+    model, rule = CIAFamily(75, 5, 0.9).draw(rng=3), random_linear_rule(75, np.random.default_rng(1))
+    X = model.sample_attributes(BLOCK_DRAWS, np.random.default_rng(0))
+    controls, sign = model.posterior(X), 1 - 2 * model.constant
+    advantage = sign * (2 * model.target_probability(X) - 1)
+    gained, possible = advantage * (rule(X) != model.constant), np.maximum(advantage, 0)
+    means = model.weights @ np.linalg.lstsq(controls, np.column_stack([gained, possible]))[0]
+    score = Scorer(model, rng=0, t_target=np.inf).score(rule)
+    assert score.t == pytest.approx(means[0] / means[1], rel=1e-9)
+    rest = gained - score.t * possible
+    rest -= controls @ np.linalg.lstsq(controls, rest)[0]
+    assert score.t_error == pytest.approx(np.linalg.norm(rest) / (BLOCK_DRAWS * means[1]), rel=1e-9)
 
 
 def test_a_score_does_not_depend_on_the_rules_scored_before():
@@ -154,6 +216,9 @@ def test_a_model_without_headroom_has_no_t():
     score = Scorer(model).score(lambda X: np.ones(len(X)))
     assert np.isnan(score.t)
     assert score.success == pytest.approx(1 - model.constant_success)
+    sampled = Scorer(Bare(model), rng=0).score(lambda X: np.ones(len(X)))
+    assert np.isnan([sampled.t, sampled.t_error]).all()
+    assert sampled.success == pytest.approx(1 - model.constant_success, abs=0.01)
 
 
 def test_a_test_that_was_interrupted_leaves_nothing_half_done(monkeypatch):
