@@ -1,6 +1,6 @@
 """Long forms of the fault tests: `python tests/faults/soak.py PART`; `make soak` runs all parts.
 
-Each part works in a folder of its own and prints its figures as its last line; an error ends it before.
+Each part works in a folder of its own and prints its figures as its last lines; an error ends it before.
 """
 
 import os
@@ -15,7 +15,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parent), str(HER
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
 sys.path += [str(HERE), str(HERE.parent), str(HERE.parent / "lab")]
 
-from commands import shorten_advice  # noqa: E402
+from commands import COMMANDS, shorten_advice  # noqa: E402
 from damage import cuts, flips, made_stores, refused_copies, refused_tables  # noqa: E402
 from harness import experiment, made  # noqa: E402
 from plugins import CAUSES, WELL, failures_among  # noqa: E402
@@ -37,10 +37,15 @@ PROBLEMS, PROBLEMS_AT_ONCE = 5_000, 250
 
 
 def kill(folder):
-    """200 kills of drivers, 20 of workers, 20 of both, in runs of four kinds; and one at every write of a command."""
-    kills = [sys.executable, HERE / "kills.py"]
-    subprocess.run([*kills, "moments", folder / "moments", "50", "5", "5"], check=True)
-    subprocess.run([*kills, "points", folder / "points", "1"], check=True)
+    """200 kills of drivers, 8 of workers, 8 of both, in runs of four kinds; and one at every write of a command.
+
+    Of the two commands that take long, every change to a file is a point, and one statement or page in twenty.
+    """
+    kills, long = [sys.executable, HERE / "kills.py"], ("advise", "figures")
+    others = [name for name in COMMANDS if name not in long]
+    subprocess.run([*kills, "moments", folder / "moments", "50", "2", "2"], check=True)
+    subprocess.run([*kills, "points", folder / "long", "2", *long], check=True)
+    subprocess.run([*kills, "points", folder / "points", "1", *others], check=True)
 
 
 def disk(folder):
