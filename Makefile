@@ -10,7 +10,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 # Tests and runs start many processes, each of which would otherwise compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help figures departures limit averaging multiverse test tests lint soak bench reference docs dist test-lowest test-newest clean
+.PHONY: help figures departures limit averaging multiverse test tests lint soak mutants bench reference docs dist test-lowest test-newest clean
 
 help:
 	@echo "make figures [TRIALS=100]   set up, run or resume the paper's experiment, draw its figures, test its claims, write its page"
@@ -20,6 +20,7 @@ help:
 	@echo "make lint                   ruff, mypy, the import contract, bandit, deptry and pip-audit only"
 	@echo "make docs                   build the site into docs/_build/html, warnings as errors"
 	@echo "make soak                   the long forms of the fault tests: kills, full disks, damage, bad input, load, numbers, determinism"
+	@echo "make mutants                change the code that numbers depend on: do the tests notice?"
 	@echo "make dist                   build wheel and sdist, check them, and try the wheel in an empty environment"
 	@echo "make test-lowest            all tests with the lowest versions of the dependencies that pyproject.toml allows"
 	@echo "make test-newest            all tests with the newest versions"
@@ -90,6 +91,10 @@ reference: $(INSTALLED)
 soak: $(INSTALLED)
 	$(BIN)/pytest -m soak
 	for part in kill disk damage plugins input tables extremes load merge leak numbers determinism; do $(BIN)/python tests/faults/soak.py $$part || exit 1; done
+
+mutants: $(INSTALLED)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt mutmut
+	$(BIN)/python tests/faults/mutants.py
 
 dist: $(INSTALLED)
 	rm -rf dist
