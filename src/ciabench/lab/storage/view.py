@@ -153,7 +153,7 @@ class View:
         known = self.worlds[place].parameters
         columns = [
             np.full(places.size, place),
-            *(_objects([known.get(name)] * places.size) for name in self.parameters),
+            *(np.full(places.size, known.get(name), object) for name in self.parameters),
             *(trials, sizes, learners),
             *self._stated_in(block, owners, sizes),
             *(success, best[owners], constant[owners], t, t_error, fit_seconds),
