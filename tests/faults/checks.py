@@ -27,7 +27,7 @@ from ciabench.probability.product import Parameters
 STEPS = 8
 """Steps of EM that are compared."""
 
-BOUNDS = {"EM": 1e-4, "LatentClass": 1e-4, "BeliefNetwork": 1e-9, "BayesianMixture": 1e-9}
+BOUNDS = {"EM": 1e-5, "LatentClass": 1e-5, "BeliefNetwork": 1e-9, "BayesianMixture": 1e-9}
 """Largest differences that are rounding, which nearly singular covariances amplify; most are below 1e-9."""
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ciabench import EM, BayesianMixture, BeliefNetwork, LatentClass
 from ciabench.errors import DataError
 
-PROBLEMS = {"EM": 60, "LatentClass": 60, "BeliefNetwork": 60, "BayesianMixture": 20}
+PROBLEMS = {"EM": 40, "LatentClass": 40, "BeliefNetwork": 40, "BayesianMixture": 10}
 
 
 @pytest.mark.parametrize("name", CHECKS)
