@@ -27,8 +27,8 @@ from ciabench.probability.product import Parameters
 STEPS = 8
 """Steps of EM that are compared."""
 
-BOUNDS = {"EM": 1e-6, "LatentClass": 1e-6, "BeliefNetwork": 1e-9, "BayesianMixture": 1e-9}
-"""Largest differences that are rounding; means and variances near the floor of the variances have the largest ones."""
+BOUNDS = {"EM": 1e-5, "LatentClass": 1e-5, "BeliefNetwork": 1e-9, "BayesianMixture": 1e-9}
+"""Largest differences that are rounding, which nearly singular covariances amplify; most are below 1e-9."""
 
 
 def compared(fitted, problem, found):
@@ -128,15 +128,15 @@ def check_network(seed):
     joint = plain.joint_states([one.reshape(shape) for one, shape in zip(found, shapes, strict=True)], parents)
     masses = np.array([plain.possible(joint, row).sum() for row in rows])
     asked = int(rng.integers(n_variables))
-    chances = [plain.network_posterior(joint, row, asked) for row in rows]
+    is_possible = masses > 0
+    chances = [plain.network_posterior(joint, row, asked) for row in rows[is_possible]]
     expected = [one.reshape(-1, shape[-1]) for one, shape in zip(passed[n - 1], shapes, strict=True)]
-    is_possible = np.array([not np.isnan(one).any() for one in chances]) & (masses > 0)
     return max(
         apart(fitted.restart_paths_[0], path[:n], weights.sum()),
         apart(fitted.log_likelihood_, weights[weights > 0] @ np.log(masses[weights > 0]), weights.sum()),
         max(apart(one, other) for one, other in zip(found, expected, strict=True)),
         apart(fitted.score_samples(frame)[is_possible], np.log(masses[is_possible])),
-        apart(fitted.posterior(frame, names[asked])[is_possible], np.array(chances)[is_possible]),
+        apart(fitted.posterior(frame, names[asked])[is_possible], np.array(chances)),
     )
 
 

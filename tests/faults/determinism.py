@@ -57,7 +57,8 @@ def numbers():
         found[f"rows ({n})"] = np.column_stack([y, X])
         found[f"scores ({n})"] = np.array([task.judge.score(learner).success for learner in scored.values()])
     rows = learning_curve(CIAFamily(10, 3, 0.9), OF_BITS, sizes=[30, 100], trials=10, random_state=0)
-    found[f"T of {len(rows)} rows"] = rows["t"].to_numpy()
+    for name, own in rows.groupby("learner"):
+        found[f"success of {name} in {len(own)} rows"] = own["success"].to_numpy()
     return found | of_tables(mixed_table(X, y), y)
 
 
