@@ -248,10 +248,10 @@ def _column(name: Any, cells: Cells, kind: str | None) -> Column:
         distinct, kind = np.unique(observed), None if kind == "numeric" else kind
         levels = (0, 1) if distinct.size and np.isin(distinct, (0, 1)).all() else tuple(map(plain_number, distinct))
         levels = (False, True) if cells.is_bool else levels
-    elif kind == "numeric":
+    elif kind == "numeric" and cells.levels:
         raise DataError(f"column {name!r} cannot be numeric: it has {cells.levels[0]!r}.")
     else:
-        levels = cells.levels
+        levels, kind = cells.levels, None if kind == "numeric" else kind
     if kind == "binary" and len(levels) > 2:
         raise DataError(f"column {name!r} cannot be binary: it has {len(levels)} levels.")
     if len(levels) > MOST_LEVELS:
