@@ -12,7 +12,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ciabench import COV, BitEncoder, LatentClass, Perceptron, Winnow
+from ciabench import COV, BitEncoder, LatentClass, Perceptron, Table, Winnow
 from ciabench.columns import Columns
 from ciabench.errors import CellError, DataError, LevelWarning, ParameterError
 
@@ -210,3 +210,11 @@ def test_no_warning_where_nothing_is_odd(mixed):
         warnings.simplefilter("error")
         BitEncoder().fit(mixed[0]).transform(mixed[0])
     assert not sparse.issparse(BitEncoder().fit_transform(mixed[0]))
+
+
+def test_text_that_cannot_be_encoded_is_refused_in_columns_and_labels():
+    strange = pd.DataFrame({"a": pd.Series(["x", "\ud800"] * 5, dtype=object), "b": ["p", "q"] * 5})
+    with pytest.raises(DataError, match=r"column 'a' has '\\ud800', which is no Unicode text"):
+        Table(strange, target="b")
+    with pytest.raises(DataError, match=r"the label '\\ud800', which is no Unicode text"):
+        Table(strange, target="a")

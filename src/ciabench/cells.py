@@ -130,15 +130,34 @@ def _refuse_cell(name: Any, values: NDArray[Any], is_missing: NDArray[np.bool_])
 
 
 def _refuse_twins(name: Any, levels: Sequence[Any]) -> None:
-    """Raise on levels that differ only in type, and on numbers that would not be numbers of a column."""
+    """Raise on levels that differ only in type, and on numbers and text that a column cannot have."""
     seen: dict[str, Any] = {}
     for level in levels:
+        if isinstance(level, str) and not is_unicode(level):
+            raise DataError(
+                f"column {name!r} has {level!r}, which is no Unicode text; remove or replace its surrogates."
+            )
         if isinstance(level, Real | Decimal) and not is_small(level):
             raise DataError(f"column {name!r} has a level that is not finite, or too large; {NEED}.")
         text = str(plain_number(level) if isinstance(level, float) else level)
         twin = seen.setdefault(text, level)
         if twin is not level:
             raise DataError(f"column {name!r} has levels {twin!r} and {level!r}, which differ only in type; use one.")
+
+
+def is_unicode(text: str) -> bool:
+    """Whether text can be encoded: lone surrogates cannot.
+
+    Examples
+    --------
+    >>> is_unicode("naïve"), is_unicode(chr(0xD800))
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def plain_number(number: float) -> int | float:

@@ -7,7 +7,6 @@ from ciabench.lab.plan.outcome import CellOutcome, ScoreOutcome, failed_cell
 from ciabench.lab.plan.plan import Job
 from ciabench.lab.storage import blocks as module
 from ciabench.lab.storage.blocks import blocks, check_whole
-from ciabench.lab.storage.rows import read
 from ciabench.lab.storage.store import Store
 
 NAN = float("nan")
@@ -64,12 +63,3 @@ def test_every_value_of_a_cell_is_covered_by_its_checksum(path, change):
     with pytest.raises(StoreError, match="the checksum of trial"):
         check_whole(connection, path)
     connection.close()
-
-
-def test_text_that_was_stored_as_a_number_is_refused_where_it_is_read(small, tmp_path):
-    experiment = small()
-    with Store.continued(tmp_path / "small.db", experiment.spec(), experiment.plan(), {}) as store:
-        store.add(cell(0), cell(1, t="much"))
-    Store.continued(tmp_path / "small.db", experiment.spec(), experiment.plan(), {}).close()
-    with pytest.raises(StoreError, match=r"small\.db: is damaged; a value has the wrong type"):
-        read(tmp_path / "small.db")

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ciabench.cells import is_small
+from ciabench.cells import is_small, is_unicode
 from ciabench.columns import FIXED_KINDS, MOST_WHOLE_NUMBERS, Columns, as_table
 from ciabench.errors import DataError
 from ciabench.world.splits import Rows
@@ -99,6 +99,8 @@ def _refuse_no_label(labels: list[Any], what: str) -> None:
     for label in set(labels):
         if isinstance(label, Real) and not is_small(label):
             raise DataError(f"{what} has a label that is not finite, or too large a number.")
+        if isinstance(label, str) and not is_unicode(label):
+            raise DataError(f"{what} has the label {label!r}, which is no Unicode text.")
         if isinstance(label, str) and (len(label) > LONGEST_LABEL or label.endswith("\0")):
             problem = "ends with the character NUL" if label.endswith("\0") else f"has {len(label)} characters"
             raise DataError(
