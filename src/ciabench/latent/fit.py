@@ -232,7 +232,7 @@ def balanced(counts: Floats, smoothing: float) -> tuple[Floats, float]:
     (array([3., 1.]), 1.0)
     >>> fewer, unit = balanced(np.array([3e300, 1e300]), 0.0)
     >>> fewer.round(), (fewer / unit).tolist()
-    (array([587393., 195798.]), [3e+300, 1e+300])
+    (array([587159., 195720.]), [3e+300, 1e+300])
     """
     total, (least, most) = max(float(counts.sum()), smoothing), ORDINARY
     if least <= total <= most:
