@@ -196,6 +196,7 @@ def test_pairs_of_words_are_known_by_their_parameter(everything):
 @pytest.mark.parametrize(
     ("identity", "sizes", "note"),
     [
+        ("C1", (100, 1000), "no rows of EM at sizes of at least 3,000 for CIA(10, 2, 0.9)"),
         ("C3", (10, 20), "no rows of Winnow and EM at sizes of at least 50 for CIA(10, 5, 0.9)"),
         ("C4", (100, 1000), "no rows of Winnow and EM at sizes from 0 to 99 for CIA(75, 5, 0.9)"),
         ("C5", (100, 1000), "no rows at sizes up to 74 for CIA(75, 2, 0.9)"),

@@ -32,6 +32,9 @@ NO_BETTER, FAR_ABOVE = 0.02, 0.05
 PAPER_PAIR = "passed/past"
 """The pair of which the paper says how well the binary model does."""
 
+PLATEAU = 3_000
+"""Examples from which on T of EM should be near its end (ours)."""
+
 NUMBERS = (10, 25, 75, 200, 500)
 """Numbers of attributes that claim C9 compares, each with the next but one, as far as there are results."""
 
@@ -64,6 +67,9 @@ def _em_learns_faster(data: Data) -> Statements:
     worlds = named(10, 2), named(75, 2)
     ahead = [always_ahead(data, world, "EM", "Winnow", 100) for world in worlds]
     last = {world: data.sizes(world, "EM")[-1] for world in worlds}
+    for world, size in last.items():
+        if size < PLATEAU:
+            raise StoreError(f"no rows of EM at sizes of at least {PLATEAU:,} for {world}")
     return [
         *ahead[0],
         *ahead[1],
