@@ -15,7 +15,7 @@ from ciabench.lab.session import run_experiment
 from ciabench.lab.storage.store import Store
 
 DISKS = Path(__file__).with_name("disks.py")
-QUICK = ("run of a table", "settle", "merge", "advise", "export", "claims", "init")
+QUICK = ("run of a table", "settle", "merge", "export", "claims", "init")
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
 

@@ -19,7 +19,6 @@ QUICK = (
     "claims",
     "report",
     "init",
-    "advise",
 )
 
 WRITES, SAVES = ("write_text", "write_bytes", "open"), ("to_csv", "to_json", "to_parquet", "savefig")
