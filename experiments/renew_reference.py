@@ -44,7 +44,7 @@ ROWS = {
     "beyond": 100,
     "spelling": 100,
     "brown": 100,
-    "departures": 500,
+    "departures": 300,
     "limit": 200,
     "averaging": 100,
 }
