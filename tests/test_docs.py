@@ -112,6 +112,7 @@ def test_targets_of_make_exist(page):
 
 def test_readme_has_the_verdicts_of_the_reference():
     table = re.search(r"<!-- claims -->(.*)<!-- /claims -->", (ROOT / "README.md").read_text("utf-8"), flags=re.DOTALL)
-    rows = re.findall(r"^\| ([BCL]\d+) \| (.*?) \| (.*?) \| .*\|$", table[1], flags=re.MULTILINE)
+    found = re.findall(r"^\| ([BCL]\d+) \| (.*?) \| (.*?) \| .*\|$", table[1], flags=re.MULTILINE)
+    rows = [(one, text, verdict.partition(";")[0].replace(" at the budget", "")) for one, text, verdict in found]
     findings = json.loads((REFERENCE / "claims.json").read_text("utf-8"))
     assert rows == [(one["id"], one["claim"], one["verdict"]) for one in findings]

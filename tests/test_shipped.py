@@ -117,7 +117,7 @@ def test_what_is_neither_a_file_nor_an_experiment_is_answered_with_the_names_of_
 def test_reference_rows_are_those_of_the_repository():
     rows = ciabench.reference("paper")
     assert rows.groupby("world")["trial"].nunique().tolist() == [300] * 6
-    with pytest.raises(StoreError, match="no reference rows of 'papers', only of beyond"):
+    with pytest.raises(StoreError, match="no reference rows of 'papers', only of averaging, beyond"):
         ciabench.reference("papers")
 
 
