@@ -4,6 +4,7 @@ Each check makes the problem of a seed and returns the largest difference, relat
 """
 
 import warnings
+from itertools import permutations
 
 import networkx as nx
 import numpy as np
@@ -27,6 +28,9 @@ from ciabench.probability.product import Parameters
 STEPS = 8
 """Steps of EM that are compared."""
 
+FEW_DIGITS = 1e-9
+"""Below this 1 less a probability has fewer than seven digits: EM itself is compared no further then."""
+
 BOUNDS = {"EM": 1e-5, "LatentClass": 1e-5, "BeliefNetwork": 1e-9, "BayesianMixture": 1e-9}
 """Largest differences that are rounding, which nearly singular covariances amplify; most are below 1e-9."""
 
@@ -35,20 +39,25 @@ def compared(fitted, problem, found):
     """How far the path and the parameters of a fit by plain steps are from plain ones."""
     path, passed = plain.em_path(problem.table, problem.weights, problem.start, STEPS, problem.smoothing)
     own, n = fitted.restart_paths_[0], fitted.n_iter_
-    expected = passed[n - 1]
-    if isinstance(fitted, LatentClass):
-        expected = expected.classes(np.argsort(-expected.weights, kind="stable"))
+    sound = next((step for step in range(n) if not is_sound(passed[step])), n)
     deviations = np.sqrt(plain.column_variances(problem.table.numbers, problem.weights))
     joint = plain.log_joint(problem.table, found)
     observed = np.column_stack([problem.table.codes < problem.table.n_levels, ~np.isnan(problem.table.numbers)])
     shares = (problem.weights[:, None] * softmax(joint, axis=1)).T @ observed / problem.weights.sum()
     likelihood = problem.weights @ logsumexp(joint, axis=1)
     size = problem.weights.sum()
+    orders = permutations(range(len(found.weights))) if isinstance(fitted, LatentClass) else [range(len(found.weights))]
+    expected = [passed[n - 1].classes(np.array(order)) for order in orders]
     return max(
-        apart(own, path[:n], size),
+        apart(own[:sound], path[:sound], size),
         apart(fitted.log_likelihood_, likelihood, size),
-        parameters_apart(found, expected, shares, deviations),
+        min(parameters_apart(found, one, shares, deviations) for one in expected) if sound == n else 0.0,
     )
+
+
+def is_sound(parameters):
+    """Whether no chance of a first level, which is 1 less the others, has lost its digits."""
+    return all((table[0] > FEW_DIGITS).all() for table in parameters.tables)
 
 
 def options(problem):
